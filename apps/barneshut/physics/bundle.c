@@ -6,6 +6,7 @@
 #include "walker.h"
 
 #include <equipoise/error.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ typedef struct receiver {
 
 struct bh_packer {
     const bh_tree *tree; /* borrowed; NULL: none yet */
-    int nreceivers, most_receivers;
+    int64_t nreceivers, most_receivers;
     receiver *receiver;
     int64_t size, capacity; /* of the bundle at hand */
     unsigned char *bytes;
@@ -41,19 +42,13 @@ struct bh_packer {
 
 int bh_packer_create(bh_packer **packer)
 {
-    bh_packer *made = calloc(1, sizeof(*made));
-    if (made == NULL) {
-        return EQP_ERR_MEMORY;
-    }
-    bh_list_init(&made->list);
-    *packer = made;
-    return EQP_OK;
+    return eqp_array_create(packer, 1, sizeof(**packer));
 }
 
 void bh_packer_free(bh_packer *packer)
 {
     if (packer != NULL) {
-        for (int r = 0; r < packer->nreceivers; r++) {
+        for (int64_t r = 0; r < packer->nreceivers; r++) {
             free(packer->receiver[r].has);
         }
         free(packer->receiver);
@@ -66,7 +61,7 @@ void bh_packer_free(bh_packer *packer)
 void bh_packer_begin(bh_packer *packer, const bh_tree *tree)
 {
     packer->tree = tree;
-    for (int r = 0; r < packer->nreceivers; r++) {
+    for (int64_t r = 0; r < packer->nreceivers; r++) {
         packer->receiver[r].words = 0;
     }
 }
@@ -75,60 +70,38 @@ void bh_packer_begin(bh_packer *packer, const bh_tree *tree)
 static int extend(receiver *r, int64_t ncells)
 {
     const int64_t words = (ncells + 63) / 64;
-    if (words > r->capacity) {
-        const int64_t capacity = words + words / 4 + 16;
-        uint64_t *larger = realloc(r->has, (size_t)capacity * sizeof(*larger));
-        if (larger == NULL) {
-            return EQP_ERR_MEMORY;
-        }
-        r->has = larger;
-        r->capacity = capacity;
-    }
+    int code;
+    EQP_TRY(eqp_array_reserve(&r->has, &r->capacity, words, sizeof(*r->has)));
     if (words > r->words) {
         memset(r->has + r->words, 0, (size_t)(words - r->words) * sizeof(*r->has));
         r->words = words;
     }
-    return EQP_OK;
+done:
+    return code;
 }
 
 /* The receiver with that rank, in *found. */
 static int find_receiver(bh_packer *packer, int rank, receiver **found)
 {
-    int r = 0;
+    int64_t r = 0;
+    int code;
     while (r < packer->nreceivers && packer->receiver[r].rank != rank) {
         r++;
     }
-    if (r == packer->most_receivers) {
-        const int most = 2 * r + 8;
-        receiver *larger = realloc(packer->receiver, (size_t)most * sizeof(*larger));
-        if (larger == NULL) {
-            return EQP_ERR_MEMORY;
-        }
-        packer->receiver = larger;
-        packer->most_receivers = most;
-    }
+    EQP_TRY(eqp_array_reserve(&packer->receiver, &packer->most_receivers, r + 1, sizeof(*packer->receiver)));
     if (r == packer->nreceivers) {
         packer->receiver[packer->nreceivers++] = (receiver){.rank = rank};
     }
     *found = &packer->receiver[r];
-    return extend(*found, packer->tree->ncells);
+    EQP_TRY(extend(*found, packer->tree->ncells));
+done:
+    return code;
 }
 
 /* Reserves `more` bytes. */
 static int reserve(bh_packer *packer, int64_t more)
 {
-    const int64_t size = packer->size + more;
-    if (size <= packer->capacity) {
-        return EQP_OK;
-    }
-    const int64_t capacity = size + size / 2 + 4096;
-    unsigned char *larger = realloc(packer->bytes, (size_t)capacity);
-    if (larger == NULL) {
-        return EQP_ERR_MEMORY;
-    }
-    packer->bytes = larger;
-    packer->capacity = capacity;
-    return EQP_OK;
+    return eqp_array_reserve(&packer->bytes, &packer->capacity, packer->size + more, 1);
 }
 
 static int put(bh_packer *packer, const void *bytes, size_t size)
@@ -144,19 +117,19 @@ static int put(bh_packer *packer, const void *bytes, size_t size)
 static int put_groups(bh_packer *packer, int64_t n, const bh_bundle_group *group)
 {
     bundle_head head = {.ngroups = n};
-    int code = put(packer, &head, sizeof(head));
-    for (int64_t g = 0; g < n && code == EQP_OK; g++) {
+    int code;
+    EQP_TRY(put(packer, &head, sizeof(head)));
+    for (int64_t g = 0; g < n; g++) {
         const group_head record = {group[g].tag, group[g].group.count, group[g].group.accel};
         const double *const at[3] = {group[g].x, group[g].y, group[g].z};
-        code = put(packer, &record, sizeof(record));
-        for (int k = 0; k < 3 && code == EQP_OK; k++) {
-            code = put(packer, at[k], (size_t)record.count * sizeof(double));
+        EQP_TRY(put(packer, &record, sizeof(record)));
+        for (int k = 0; k < 3; k++) {
+            EQP_TRY(put(packer, at[k], (size_t)record.count * sizeof(double)));
         }
     }
-    if (code == EQP_OK) {
-        head.group_bytes = packer->size - (int64_t)sizeof(head);
-        memcpy(packer->bytes, &head, sizeof(head));
-    }
+    head.group_bytes = packer->size - (int64_t)sizeof(head);
+    memcpy(packer->bytes, &head, sizeof(head));
+done:
     return code;
 }
 
@@ -275,30 +248,21 @@ int bh_packer_pack(bh_packer *packer, int to, int64_t n, const bh_bundle_group *
 {
     receiver *at = NULL;
     unsigned char *made = NULL;
-    if (packer->tree == NULL) {
-        return EQP_ERR_STATE;
-    }
-    if (n < 1 || to < 0) {
-        return EQP_ERR_ARGUMENT;
-    }
-    int code = find_receiver(packer, to, &at);
-    if (code != EQP_OK) {
-        return code;
-    }
+    int code;
+    EQP_TRY(packer->tree == NULL ? EQP_ERR_STATE : n < 1 || to < 0 ? EQP_ERR_ARGUMENT : EQP_OK);
+    EQP_TRY(find_receiver(packer, to, &at));
     packer->size = 0;
     EQP_TRY(put_groups(packer, n, group));
     EQP_TRY(add_all(packer, at, n, group, mac, choose, user));
-    made = malloc((size_t)packer->size);
-    EQP_TRY(made == NULL ? EQP_ERR_MEMORY : EQP_OK);
-done:
-    if (code != EQP_OK) {
-        at->words = 0; /* what was set did not go */
-        return code;
-    }
+    EQP_TRY(eqp_array_create(&made, packer->size, 1));
     memcpy(made, packer->bytes, (size_t)packer->size);
     *data = made;
     *bytes = (size_t)packer->size;
-    return EQP_OK;
+done:
+    if (code != EQP_OK && at != NULL) {
+        at->words = 0; /* what was set did not go */
+    }
+    return code;
 }
 
 static bool all_finite(int64_t n, const double *value)

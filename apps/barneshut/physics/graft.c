@@ -90,13 +90,9 @@ static bool same_children(const bh_cell *a, const bh_cell *b, int nchild)
 static int graft_family(bh_tree *tree, int64_t number, int64_t parent, const unsigned char *records)
 {
     const int nchild = tree->cell[number].nchild;
-    int code = bh__cells_reserve(tree, tree->ncells + nchild);
-    if (code == EQP_OK) {
-        code = bh__families_reserve(tree, tree->nfamilies + 1);
-    }
-    if (code != EQP_OK) {
-        return code;
-    }
+    int code;
+    EQP_TRY(bh__cells_reserve(tree, tree->ncells + nchild));
+    EQP_TRY(bh__families_reserve(tree, tree->nfamilies + 1));
     bh_cell *cell = &tree->cell[number];
     if (!read_family(tree, cell, records)) {
         return EQP_ERR_FORMAT;
@@ -112,7 +108,8 @@ static int graft_family(bh_tree *tree, int64_t number, int64_t parent, const uns
     if (parent >= 0) {
         bh__family_renew(tree, parent, number);
     }
-    return EQP_OK;
+done:
+    return code;
 }
 
 /* True if the leaf's particles from `first` on lie in its cube. */

@@ -3,6 +3,7 @@
 #include "internal.h"
 
 #include <equipoise/error.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 
@@ -36,18 +37,9 @@ void bh_group_bounds(int64_t count, const double *x, const double *y, const doub
 
 static int add_group(group_maker *maker, int64_t first, int64_t count, int64_t part)
 {
-    if (part > INT32_MAX) {
-        return EQP_ERR_OVERFLOW;
-    }
-    if (maker->n == maker->capacity) {
-        const int64_t capacity = maker->capacity * 2 + 64;
-        bh_group *larger = realloc(maker->group, (size_t)capacity * sizeof(*larger));
-        if (larger == NULL) {
-            return EQP_ERR_MEMORY;
-        }
-        maker->group = larger;
-        maker->capacity = capacity;
-    }
+    int code;
+    EQP_TRY(part > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
+    EQP_TRY(eqp_array_reserve(&maker->group, &maker->capacity, maker->n + 1, sizeof(*maker->group)));
     const bh_sources *s = &maker->tree->sources;
     bh_group group = {.key = maker->key[first], .part = (int32_t)part, .count = (int32_t)count, .first = first};
     bh_group_bounds(count, s->x + first, s->y + first, s->z + first, group.lo, group.hi);
@@ -58,7 +50,8 @@ static int add_group(group_maker *maker, int64_t first, int64_t count, int64_t p
         }
     }
     maker->group[maker->n++] = group;
-    return EQP_OK;
+done:
+    return code;
 }
 
 typedef struct key_cell {
@@ -69,29 +62,23 @@ typedef struct key_cell {
 /* A deepest cell with too many particles becomes runs. */
 static int add_runs(group_maker *maker, key_cell cell)
 {
-    for (int64_t part = 0; part * maker->group_size < cell.count; part++) {
-        const int64_t skip = part * maker->group_size;
-        const int64_t left = cell.count - skip;
-        const int code = add_group(maker, cell.first + skip, left < maker->group_size ? left : maker->group_size, part);
-        if (code != EQP_OK) {
-            return code;
-        }
+    int code = EQP_OK;
+    for (int64_t part = 0; part * maker->group_size < cell.count && code == EQP_OK; part++) {
+        const int64_t skip = part * maker->group_size, left = cell.count - skip;
+        code = add_group(maker, cell.first + skip, left < maker->group_size ? left : maker->group_size, part);
     }
-    return EQP_OK;
+    return code;
 }
 
 static int add_groups_below(group_maker *maker, key_cell branch)
 {
     key_cell stack[BH_STACK];
-    int depth = 0;
+    int depth = 0, code = EQP_OK;
     stack[depth++] = branch;
-    while (depth > 0) {
+    while (depth > 0 && code == EQP_OK) {
         const key_cell cell = stack[--depth];
         if (cell.count <= maker->group_size || cell.level == EQP_CURVE_BITS) {
-            const int code = add_runs(maker, cell);
-            if (code != EQP_OK) {
-                return code;
-            }
+            code = add_runs(maker, cell);
             continue;
         }
         int64_t bound[9];
@@ -102,23 +89,21 @@ static int add_groups_below(group_maker *maker, key_cell branch)
             }
         }
     }
-    return EQP_OK;
+    return code;
 }
 
 int bh_groups_make(const bh_tree *tree, const uint64_t *key, int group_size, const double *accel, int64_t *ngroups,
                    bh_group **group)
 {
-    if (group_size < 1) {
-        return EQP_ERR_ARGUMENT;
-    }
     group_maker maker = {.tree = tree, .key = key, .accel = accel, .group_size = group_size};
-    for (int64_t b = 0; b < tree->nbranches; b++) {
+    int code = group_size < 1 ? EQP_ERR_ARGUMENT : EQP_OK;
+    for (int64_t b = 0; b < tree->nbranches && code == EQP_OK; b++) {
         const bh_cell *cell = &tree->cell[b];
-        const int code = add_groups_below(&maker, (key_cell){cell->first, cell->count, cell->level});
-        if (code != EQP_OK) {
-            free(maker.group);
-            return code;
-        }
+        code = add_groups_below(&maker, (key_cell){cell->first, cell->count, cell->level});
+    }
+    if (code != EQP_OK) {
+        free(maker.group);
+        return code;
     }
     *ngroups = maker.n;
     *group = maker.group;

@@ -6,6 +6,7 @@
 #include "walker.h"
 
 #include <equipoise/error.h>
+#include <equipoise/more/base.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,17 +51,12 @@ struct bh_let {
     bh_list list;    /* scratch */
 };
 
-static void *zeros(int64_t count, size_t size)
-{
-    return calloc((size_t)count + 1, size);
-}
-
 /* Children of the top's cells come after them, in key order, and so do the branches: one pass meets them all. */
 static int find_stops(bh_let *let)
 {
     const bh_tree *tree = let->tree;
     int64_t stack[BH_STACK], capacity = 0, branch = 0;
-    int place[BH_STACK] = {0}, depth = 0;
+    int place[BH_STACK] = {0}, depth = 0, code = EQP_OK;
     if (tree->root >= 0) {
         stack[depth++] = tree->root;
     }
@@ -71,14 +67,7 @@ static int find_stops(bh_let *let)
         if (next->key - cell->key >= bh__span(cell->level)) {
             continue; /* none of this rank's branches is in here */
         }
-        if (let->nstops == capacity) {
-            capacity = 2 * capacity + 64;
-            stop *larger = realloc(let->stop, (size_t)capacity * sizeof(*larger));
-            if (larger == NULL) {
-                return EQP_ERR_MEMORY;
-            }
-            let->stop = larger;
-        }
+        EQP_TRY(eqp_array_reserve(&let->stop, &capacity, let->nstops + 1, sizeof(*let->stop)));
         const bool here = cell->home >= 0;
         let->stop[let->nstops++] = (stop){.cell = here ? branch++ : c, .place = at, .branch = here};
         for (int k = here ? 0 : cell->nchild; k-- > 0;) {
@@ -86,7 +75,8 @@ static int find_stops(bh_let *let)
             stack[depth++] = cell->child + k;
         }
     }
-    return EQP_OK;
+done:
+    return code;
 }
 
 /* A stop that is not opened leads to the next one that is not deeper. */
@@ -107,27 +97,21 @@ static void link_stops(bh_let *let)
 
 int bh_let_create(const bh_tree *tree, bh_let **let)
 {
-    bh_let *made = calloc(1, sizeof(*made));
-    if (made == NULL) {
-        return EQP_ERR_MEMORY;
-    }
+    bh_let *made = NULL;
+    int code;
+    EQP_TRY(eqp_array_create(&made, 1, sizeof(*made)));
     made->tree = tree;
-    bh_list_init(&made->list);
-    made->last = zeros(tree->ncells, sizeof(*made->last));
-    made->askers = zeros(tree->ncells, sizeof(*made->askers));
-    made->mark = zeros(tree->nlocal_families, sizeof(*made->mark));
-    if (made->last == NULL || made->askers == NULL || made->mark == NULL || find_stops(made) != EQP_OK) {
-        bh_let_free(made);
-        return EQP_ERR_MEMORY;
-    }
+    EQP_TRY(eqp_array_create(&made->last, tree->ncells, sizeof(*made->last)));
+    EQP_TRY(eqp_array_create(&made->askers, tree->ncells, sizeof(*made->askers)));
+    EQP_TRY(eqp_array_create(&made->mark, tree->nlocal_families, sizeof(*made->mark)));
+    EQP_TRY(find_stops(made));
     link_stops(made);
-    made->opened = zeros(made->nstops, sizeof(*made->opened));
-    if (made->opened == NULL) {
-        bh_let_free(made);
-        return EQP_ERR_MEMORY;
-    }
+    EQP_TRY(eqp_array_create(&made->opened, made->nstops, sizeof(*made->opened)));
     *let = made;
-    return EQP_OK;
+    made = NULL;
+done:
+    bh_let_free(made);
+    return code;
 }
 
 void bh_let_free(bh_let *let)
@@ -157,13 +141,10 @@ static inline bool is_wanted(const bh_let *let, int64_t cell)
 static int add_new(bh_let *let, int64_t cell)
 {
     if (let->nwants == let->capacity) {
-        const int64_t capacity = 2 * let->capacity + 256;
-        want *larger = realloc(let->want, (size_t)capacity * sizeof(*larger));
-        if (larger == NULL) {
-            return EQP_ERR_MEMORY;
+        const int code = eqp_array_reserve(&let->want, &let->capacity, let->nwants + 256, sizeof(*let->want));
+        if (code != EQP_OK) {
+            return code;
         }
-        let->want = larger;
-        let->capacity = capacity;
     }
     if (let->askers[cell]++ == 0) {
         let->nblocks++;
@@ -259,27 +240,20 @@ int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac
     static const bh_choice all = {.keep = NULL};
     bh__walker w;
     int64_t nopened = 0;
-    if (let->listed) {
-        return EQP_ERR_STATE;
-    }
-    int code = asker < let->asker ? EQP_ERR_ARGUMENT : bh__walker_init(&w, let->tree, group, mac);
-    if (code == EQP_OK && choice != NULL && choice->sharing != NULL) {
-        code = bh__walker_share(&w, choice->sharing, &let->list.region);
-    }
-    if (code != EQP_OK) {
-        return code;
-    }
+    int code;
+    choice = choice != NULL ? choice : &all;
+    EQP_TRY(let->listed ? EQP_ERR_STATE : asker < let->asker ? EQP_ERR_ARGUMENT : EQP_OK);
+    EQP_TRY(bh__walker_init(&w, let->tree, group, mac));
+    EQP_TRY(choice->sharing != NULL ? bh__walker_share(&w, choice->sharing, &let->list.region) : EQP_OK);
     let->asker = asker;
-    EQP_TRY(find_opened(let, &w, choice != NULL ? choice : &all, &nopened));
+    EQP_TRY(find_opened(let, &w, choice, &nopened));
     EQP_TRY(bh__walk_open(&w, nopened, let->opened, &let->list));
-done:
-    if (code != EQP_OK) {
-        return code;
-    }
-    if (choice != NULL && choice->keep != NULL) {
+    if (choice->keep != NULL) {
         bh__walk_best()->drop(&w, choice, &let->list);
     }
-    return mark_opened(let);
+    EQP_TRY(mark_opened(let));
+done:
+    return code;
 }
 
 /* Blocks below a branch: families from *family on, leaves from *leaf on. What is above a marked cell is marked. */
@@ -317,14 +291,12 @@ static void sort_wants(bh_let *let)
 static int list_blocks(bh_let *let)
 {
     int64_t family = 0, leaf = let->nblocks - let->nleaves;
-    let->cell = zeros(let->nblocks, sizeof(*let->cell));
-    let->id = zeros(let->nblocks, sizeof(*let->id));
-    let->bytes = zeros(let->nblocks, sizeof(*let->bytes));
-    let->first = zeros(let->nblocks + 1, sizeof(*let->first));
-    let->by_block = zeros(let->nwants, sizeof(*let->by_block));
-    if (let->cell == NULL || let->id == NULL || let->bytes == NULL || let->first == NULL || let->by_block == NULL) {
-        return EQP_ERR_MEMORY; /* bh_let_free() frees what there is */
-    }
+    int code;
+    EQP_TRY(eqp_array_create(&let->cell, let->nblocks, sizeof(*let->cell)));
+    EQP_TRY(eqp_array_create(&let->id, let->nblocks, sizeof(*let->id)));
+    EQP_TRY(eqp_array_create(&let->bytes, let->nblocks, sizeof(*let->bytes)));
+    EQP_TRY(eqp_array_create(&let->first, let->nblocks + 1, sizeof(*let->first)));
+    EQP_TRY(eqp_array_create(&let->by_block, let->nwants, sizeof(*let->by_block)));
     for (int64_t i = 0; i < let->nstops; i++) {
         if (let->stop[i].branch) {
             list_branch(let, let->stop[i].cell, &family, &leaf);
@@ -336,25 +308,23 @@ static int list_blocks(bh_let *let)
         let->bytes[b] = bh__block_bytes(let->tree, cell);
     }
     sort_wants(let);
-    return EQP_OK;
+done:
+    return code;
 }
 
 int bh_let_blocks_get(bh_let *let, bh_let_blocks *blocks)
 {
-    if (let->listed) {
-        return EQP_ERR_STATE;
-    }
+    int code;
+    EQP_TRY(let->listed ? EQP_ERR_STATE : EQP_OK);
     let->listed = true;
-    const int code = list_blocks(let);
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_TRY(list_blocks(let));
     *blocks = (bh_let_blocks){
         .n = let->nblocks, .id = let->id, .bytes = let->bytes, .first = let->first, .asker = let->by_block};
     for (int64_t b = 0; b < let->nblocks; b++) {
         blocks->size += let->bytes[b];
     }
-    return EQP_OK;
+done:
+    return code;
 }
 
 void bh_let_pack_block(const bh_let *let, int64_t block, void *bytes)

@@ -3,6 +3,7 @@
 #include "internal.h"
 
 #include <equipoise/error.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -86,57 +87,32 @@ void bh__split(const uint64_t *key, int64_t first, int64_t end, int level, int64
     bound[8] = end;
 }
 
-static int64_t grown(int64_t capacity, int64_t wanted)
-{
-    const int64_t more = capacity + capacity / 2 + 64;
-    return more > wanted ? more : wanted;
-}
-
 int bh__cells_reserve(bh_tree *tree, int64_t ncells)
 {
-    if (ncells <= tree->capacity) {
-        return EQP_OK;
-    }
-    const int64_t capacity = grown(tree->capacity, ncells);
-    if (ncells > INT32_MAX) { /* families number cells with 32 bits */
-        return EQP_ERR_OVERFLOW;
-    }
-    bh_cell *cell = realloc(tree->cell, (size_t)capacity * sizeof(*cell));
-    if (cell == NULL) {
-        return EQP_ERR_MEMORY;
-    }
-    tree->cell = cell;
-    tree->capacity = capacity;
-    return EQP_OK;
+    /* Families number cells with 32 bits. */
+    return ncells > INT32_MAX ? EQP_ERR_OVERFLOW
+                              : eqp_array_reserve(&tree->cell, &tree->capacity, ncells, sizeof(*tree->cell));
 }
 
 int bh__sources_reserve(bh_sources *sources, int64_t n)
 {
-    if (n <= sources->capacity) {
-        return EQP_OK;
-    }
-    const int64_t capacity = grown(sources->capacity, n);
-    if (n > INT32_MAX) { /* as cells */
-        return EQP_ERR_OVERFLOW;
-    }
-    double **array[4] = {&sources->x, &sources->y, &sources->z, &sources->m};
+    double **const array[4] = {&sources->x, &sources->y, &sources->z, &sources->m};
+    int64_t capacity = sources->capacity;
+    int code;
+    EQP_TRY(n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK); /* as cells */
     for (int a = 0; a < 4; a++) {
-        double *larger = realloc(*array[a], (size_t)capacity * sizeof(*larger));
-        if (larger == NULL) {
-            return EQP_ERR_MEMORY;
-        }
-        *array[a] = larger;
+        capacity = sources->capacity;
+        EQP_TRY(eqp_array_reserve(array[a], &capacity, n, sizeof(double)));
     }
     sources->capacity = capacity;
-    return EQP_OK;
+done:
+    return code;
 }
 
 static int append_cell(bh_tree *tree, uint64_t key, int level, int home, int64_t first, int64_t count)
 {
-    const int code = bh__cells_reserve(tree, tree->ncells + 1);
-    if (code != EQP_OK) {
-        return code;
-    }
+    int code;
+    EQP_TRY(bh__cells_reserve(tree, tree->ncells + 1));
     tree->cell[tree->ncells++] = (bh_cell){.key = key,
                                            .place = bh__place(key, level),
                                            .level = level,
@@ -146,7 +122,8 @@ static int append_cell(bh_tree *tree, uint64_t key, int level, int home, int64_t
                                            .child = BH_ABSENT,
                                            .first = first,
                                            .count = count};
-    return EQP_OK;
+done:
+    return code;
 }
 
 /* Every key ascending and inside an interval, the intervals ascending and disjoint. */
@@ -182,20 +159,17 @@ static int append_branches(bh_tree *tree, int64_t n, const uint64_t *key, bh_int
 {
     int64_t first = bh__lower_bound(key, 0, n, interval.begin);
     uint64_t at = interval.begin;
+    int code = EQP_OK;
     while (at < interval.end && first < n && key[first] < interval.end) {
         const int level = coarsest_level(at, interval.end);
         const uint64_t next = at + bh__span(level);
         const int64_t last = bh__lower_bound(key, first, n, next);
-        if (last > first) {
-            const int code = append_cell(tree, at, level, rank, first, last - first);
-            if (code != EQP_OK) {
-                return code;
-            }
-        }
+        EQP_TRY(last > first ? append_cell(tree, at, level, rank, first, last - first) : EQP_OK);
         first = last;
         at = next;
     }
-    return EQP_OK;
+done:
+    return code;
 }
 
 /* Appends the nonempty children of a cell, side by side. Room is there for eight. */
@@ -230,23 +204,21 @@ static void divide(bh_tree *tree, const uint64_t *key, int64_t parent)
 static int divide_below(bh_tree *tree, const uint64_t *key, int64_t branch)
 {
     int64_t stack[BH_STACK];
-    int depth = 0;
+    int depth = 0, code = EQP_OK;
     stack[depth++] = branch;
     while (depth > 0) {
         const int64_t c = stack[--depth];
         if (bh__is_leaf(tree, tree->cell[c].count, tree->cell[c].level)) {
             continue;
         }
-        const int code = bh__cells_reserve(tree, tree->ncells + 8);
-        if (code != EQP_OK) {
-            return code;
-        }
+        EQP_TRY(bh__cells_reserve(tree, tree->ncells + 8));
         divide(tree, key, c);
         for (int k = tree->cell[c].nchild; k-- > 0;) {
             stack[depth++] = tree->cell[c].child + k;
         }
     }
-    return EQP_OK;
+done:
+    return code;
 }
 
 static void take_places(bh_sources *sources, const double *x, const double *y, const double *z)
@@ -262,33 +234,26 @@ static void take_places(bh_sources *sources, const double *x, const double *y, c
 int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *key, const double *x, const double *y,
                   const double *z, const double *m, int nintervals, const bh_interval *interval, int rank)
 {
+    const bool valid = n >= 0 && nintervals >= 0 && rank >= 0 && rank < BH_RANKS_MAX && tree->leaf_size >= 1 &&
+                       box->side > 0 && isfinite(box->side);
+    int64_t nbranches;
+    int code;
     tree_clear(tree);
-    if (n < 0 || nintervals < 0 || rank < 0 || rank >= BH_RANKS_MAX || tree->leaf_size < 1 ||
-        !(box->side > 0 && isfinite(box->side))) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP_TRY(valid ? EQP_OK : EQP_ERR_ARGUMENT);
     tree->box = *box;
-    int code = check_input(n, key, nintervals, interval);
-    if (code == EQP_OK) {
-        code = bh__sources_reserve(&tree->sources, n);
-    }
-    if (code == EQP_OK) {
-        code = bh__cells_reserve(tree, n / tree->leaf_size * 4 + 8); /* mostly enough */
-    }
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_TRY(check_input(n, key, nintervals, interval));
+    EQP_TRY(bh__sources_reserve(&tree->sources, n));
+    EQP_TRY(bh__cells_reserve(tree, n / tree->leaf_size * 4 + 8)); /* mostly enough */
     tree->sources.n = n;
     tree->sources.nlocal = n;
     take_places(&tree->sources, x, y, z);
     if (n > 0) {
         memcpy(tree->sources.m, m, (size_t)n * sizeof(double));
     }
-    for (int k = 0; k < nintervals && code == EQP_OK; k++) {
-        code = append_branches(tree, n, key, interval[k], rank);
+    for (int k = 0; k < nintervals; k++) {
+        EQP_TRY(append_branches(tree, n, key, interval[k], rank));
     }
-    const int64_t nbranches = tree->ncells;
-    EQP_TRY(code);
+    nbranches = tree->ncells;
     for (int64_t b = 0; b < nbranches; b++) {
         EQP_TRY(divide_below(tree, key, b));
     }
@@ -410,16 +375,14 @@ static int divide_top(bh_tree *tree, int64_t parent, const bh_cell *branch, int 
     const bh_cell cell = tree->cell[parent];
     const int level = cell.level + 1;
     const int64_t child = tree->ncells, end = cell.first + cell.count;
+    int code = EQP_OK;
     for (int64_t b = cell.first; b < end;) {
         const uint64_t key = bh__key_at_level(branch[b].key, level);
         int64_t last = b + 1;
         while (last < end && branch[last].key - key < bh__span(level)) {
             last++;
         }
-        const int code = append_cell(tree, key, level, -1, b, last - b);
-        if (code != EQP_OK) {
-            return code;
-        }
+        EQP_TRY(append_cell(tree, key, level, -1, b, last - b));
         if (branch[b].level == level) {
             tree->cell[tree->ncells - 1] = branch_copy(tree, &branch[b], rank);
         }
@@ -428,7 +391,8 @@ static int divide_top(bh_tree *tree, int64_t parent, const bh_cell *branch, int 
     tree->cell[parent].child = child;
     tree->cell[parent].nchild = (int16_t)(tree->ncells - child);
     tree->cell[parent].family = (int32_t)tree->nfamilies++;
-    return EQP_OK;
+done:
+    return code;
 }
 
 static int grow_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int rank)
@@ -475,31 +439,24 @@ static int finish_top(bh_tree *tree, int64_t begin)
 
 int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int rank)
 {
-    if (tree->root >= 0) {
-        return EQP_ERR_STATE;
-    }
-    int code = nbranches < 0 ? EQP_ERR_ARGUMENT : check_branches(tree, nbranches, branch, rank);
-    if (code != EQP_OK || nbranches == 0) {
-        return code;
-    }
     const int64_t begin = tree->ncells;
-    if (nbranches > 1 || branch[0].level > 0) {
-        code = grow_top(tree, nbranches, branch, rank);
-        if (code == EQP_OK) {
-            code = bh__families_reserve(tree, tree->nfamilies);
-        }
-        if (code == EQP_OK) {
-            code = finish_top(tree, begin);
-        }
-    } else if (branch[0].home != rank) {
-        code = bh__cells_reserve(tree, begin + 1);
-        if (code == EQP_OK) {
-            tree->cell[tree->ncells++] = branch_copy(tree, &branch[0], rank);
-        }
+    int code;
+    EQP_TRY(tree->root >= 0 ? EQP_ERR_STATE : nbranches < 0 ? EQP_ERR_ARGUMENT : EQP_OK);
+    EQP_TRY(check_branches(tree, nbranches, branch, rank));
+    if (nbranches > 1 || (nbranches == 1 && branch[0].level > 0)) {
+        EQP_TRY(grow_top(tree, nbranches, branch, rank));
+        EQP_TRY(bh__families_reserve(tree, tree->nfamilies));
+        EQP_TRY(finish_top(tree, begin));
+    } else if (nbranches == 1 && branch[0].home != rank) {
+        EQP_TRY(bh__cells_reserve(tree, begin + 1));
+        tree->cell[tree->ncells++] = branch_copy(tree, &branch[0], rank);
     }
-    if (code != EQP_OK) {
+done:
+    if (code != EQP_OK && tree->root < 0) {
         tree->ncells = begin;
         tree->nfamilies = tree->nlocal_families;
+    }
+    if (code != EQP_OK || nbranches == 0) {
         return code;
     }
     tree->root = tree->ncells > begin ? begin : 0;

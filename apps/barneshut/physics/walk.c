@@ -3,6 +3,7 @@
 #include "walker.h"
 
 #include <equipoise/error.h>
+#include <equipoise/more/base.h>
 #include <equipoise/more/random.h>
 
 #include <float.h>
@@ -34,64 +35,45 @@ void bh_list_free(bh_list *list)
     }
 }
 
-static int grow(void *array, int64_t capacity, size_t size)
-{
-    void **address = array;
-    void *larger = realloc(*address, (size_t)capacity * size);
-    if (larger == NULL) {
-        return EQP_ERR_MEMORY;
-    }
-    *address = larger;
-    return EQP_OK;
-}
-
 /* Room for n cells and n runs, and for one more family, whose lanes are stored all at once. */
 static int list_reserve(bh_list *list, int64_t n)
 {
-    if (n + BH_FAMILY <= list->cell_capacity && n + BH_FAMILY <= list->run_capacity) {
+    int code = EQP_OK;
+    if (n + BH_FAMILY <= list->capacity) {
         return EQP_OK;
     }
-    const int64_t capacity = n + n / 2 + 256;
-    int code;
-
-    EQP_TRY(grow(&list->cell, capacity, sizeof(*list->cell)));
-    list->cell_capacity = capacity;
-    EQP_TRY(grow(&list->run_first, capacity, sizeof(*list->run_first)));
-    EQP_TRY(grow(&list->run_count, capacity, sizeof(*list->run_count)));
-    list->run_capacity = capacity;
+    int64_t room[3] = {list->capacity, list->capacity, list->capacity};
+    EQP_TRY(eqp_array_reserve(&list->cell, &room[0], n + n / 2 + 256, sizeof(*list->cell)));
+    EQP_TRY(eqp_array_reserve(&list->run_first, &room[1], n + n / 2 + 256, sizeof(*list->run_first)));
+    EQP_TRY(eqp_array_reserve(&list->run_count, &room[2], n + n / 2 + 256, sizeof(*list->run_count)));
+    list->capacity = room[2];
 done:
     return code;
 }
 
 /* Room for n opened cells and one family more. */
-static int frontier_reserve(bh_frontier *frontier, int64_t n)
+static int frontier_reserve(bh_frontier *f, int64_t n)
 {
-    if (n + BH_FAMILY <= frontier->capacity) {
+    int code = EQP_OK;
+    if (n + BH_FAMILY <= f->capacity) {
         return EQP_OK;
     }
-    const int64_t capacity = n + n / 4 + 256;
-    int code;
-
-    EQP_TRY(grow(&frontier->family, capacity, sizeof(*frontier->family)));
-    EQP_TRY(grow(&frontier->next, capacity, sizeof(*frontier->next)));
-    EQP_TRY(grow(&frontier->taken, capacity, sizeof(*frontier->taken)));
-    frontier->capacity = capacity;
+    int64_t room[3] = {f->capacity, f->capacity, f->capacity};
+    EQP_TRY(eqp_array_reserve(&f->family, &room[0], n + n / 4 + 256, sizeof(*f->family)));
+    EQP_TRY(eqp_array_reserve(&f->next, &room[1], n + n / 4 + 256, sizeof(*f->next)));
+    EQP_TRY(eqp_array_reserve(&f->taken, &room[2], n + n / 4 + 256, sizeof(*f->taken)));
+    f->capacity = room[2];
 done:
     return code;
 }
 
 int bh__put_absent(bh_list *list, int64_t cell)
 {
-    if (list->nabsent == list->absent_capacity) {
-        const int64_t capacity = 2 * list->absent_capacity + 64;
-        const int code = grow(&list->absent, capacity, sizeof(*list->absent));
-        if (code != EQP_OK) {
-            return code;
-        }
-        list->absent_capacity = capacity;
-    }
+    int code;
+    EQP_TRY(eqp_array_reserve(&list->absent, &list->absent_capacity, list->nabsent + 1, sizeof(*list->absent)));
     list->absent[list->nabsent++] = cell;
-    return EQP_OK;
+done:
+    return code;
 }
 
 double bh__rounding(const bh_box *box)

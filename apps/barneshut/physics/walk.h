@@ -76,10 +76,11 @@ typedef struct bh_frontier {
 /* One group's list. Cells and runs of source particles (one run per leaf) in the order of the walk: depth first in key
  * order of the opened cells, each with its whole tile. The order of cells and particles is the same on every rank. */
 typedef struct bh_list {
-    int64_t root; /* of the walk; -1: none */
-    int64_t ncells, cell_capacity;
+    int64_t root;     /* of the walk; -1: none */
+    int64_t capacity; /* of cell, run_first and run_count */
+    int64_t ncells;
     int64_t *cell; /* numbers in the tree */
-    int64_t nruns, run_capacity;
+    int64_t nruns;
     int64_t *run_first, *run_count; /* source particles */
     int64_t nsources;               /* sum of run_count */
     int64_t ntiles;                 /* kept */

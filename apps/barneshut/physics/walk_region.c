@@ -4,10 +4,10 @@
 #include "walker.h"
 
 #include <equipoise/error.h>
+#include <equipoise/more/base.h>
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* The nearest units of other ranks bound a unit's cell; farther ones seldom cut off anything more. A rank with more
  * units than this has most of the group, and testing each of them costs more than it saves. */
@@ -84,20 +84,6 @@ static void clear_plane(bh__planes *to, int p)
     }
 }
 
-static int region_reserve(bh_region *region, int64_t n)
-{
-    if (n <= region->capacity) {
-        return EQP_OK;
-    }
-    bh__planes *larger = realloc(region->planes, (size_t)(2 * n) * sizeof(*larger));
-    if (larger == NULL) {
-        return EQP_ERR_MEMORY;
-    }
-    region->planes = larger;
-    region->capacity = 2 * n;
-    return EQP_OK;
-}
-
 /* More than the square of any tile's centroid. */
 static double find_scale2(const bh_box *box, const double centre[3])
 {
@@ -145,7 +131,8 @@ int bh__walker_share(bh__walker *w, const bh_sharing *sharing, bh_region *region
                           .centre = {sharing->centre[0], sharing->centre[1], sharing->centre[2]},
                           .capacity = region->capacity,
                           .planes = region->planes};
-    const int code = region_reserve(region, own * region->nplanes);
+    const int code =
+        eqp_array_reserve(&region->planes, &region->capacity, own * region->nplanes, sizeof(*region->planes));
     for (int64_t u = 0; u < sharing->n && code == EQP_OK; u++) {
         if (sharing->rank[u] == sharing->me) {
             if (region->nplanes > 0) {
