@@ -25,6 +25,11 @@ def save(target, name, data):
     (corpus / target / name).write_bytes(data)
 
 
+def save_all(target, inputs):
+    for name, data in inputs.items():
+        save(target, name, data)
+
+
 def gadget(version=1, order="<", real="f", ids="I", counts=(1, 2, 0, 1, 0, 0), mass=(0, 2.5, 0, 0, 0, 0), totals=None,
            nfiles=1, time=0.5, redshift=0.0, energy=False):
     totals = counts if totals is None else totals
@@ -61,22 +66,20 @@ def make_gadget():
                 whole = gadget(version, order, real, ids, energy=version == 2)
                 save("gadget", f"format{version}-{word}-{real}{ids}", b"\0" + whole)
     one = gadget()
-    save("gadget", "no-ids", b"\0" + gadget(2, ids=None))
-    save("gadget", "cosmological", b"\0" + gadget(time=0.25, redshift=3.0))
-    save("gadget", "totals-left-out", b"\0" + gadget(totals=(0,) * 6))
-    save("gadget", "all-in-the-header", b"\0" + gadget(mass=(1, 2, 3, 4, 5, 6)))
-    save("gadget", "truncated-in-a-block", b"\0" + one[:300])
-    save("gadget", "truncated-between-blocks", b"\0" + one[:264])
-    save("gadget", "junk-behind", b"\0" + one + b"\1\2\3")
-    save("gadget", "count-2-31", b"\0" + one[:8] + struct.pack("<I", 1 << 31) + one[12:])
-    save("gadget", "all-counts-2-32", b"\0" + one[:4] + b"\xff" * 24 + one[28:])
-    save("gadget", "block-length-lies", b"\0" + one[:264] + struct.pack("<I", 1 << 31) + one[268:])
-    save("gadget", "block-end-lies", b"\0" + one[:260] + struct.pack("<I", 255) + one[264:])
-    save("gadget", "nan", b"\0" + one[:268] + struct.pack("<f", float("nan")) + one[272:])
-    save("gadget", "nan-time", b"\0" + one[:76] + struct.pack("<d", float("nan")) + one[84:])
-    save("gadget", "no-particles", b"\0" + gadget(counts=(0,) * 6))
-    save("gadget", "two-pos", b"\0" + gadget(2) + record("<", b"POS \0\0\0\0") + record("<", bytes(48)))
-    save("gadget", "set-alone", b"\0" + gadget(nfiles=2))
+    save_all("gadget", {
+        "no-ids": b"\0" + gadget(2, ids=None), "cosmological": b"\0" + gadget(time=0.25, redshift=3.0),
+        "totals-left-out": b"\0" + gadget(totals=(0,) * 6),
+        "all-in-the-header": b"\0" + gadget(mass=(1, 2, 3, 4, 5, 6)), "truncated-in-a-block": b"\0" + one[:300],
+        "truncated-between-blocks": b"\0" + one[:264], "junk-behind": b"\0" + one + b"\1\2\3",
+        "count-2-31": b"\0" + one[:8] + struct.pack("<I", 1 << 31) + one[12:],
+        "all-counts-2-32": b"\0" + one[:4] + b"\xff" * 24 + one[28:],
+        "block-length-lies": b"\0" + one[:264] + struct.pack("<I", 1 << 31) + one[268:],
+        "block-end-lies": b"\0" + one[:260] + struct.pack("<I", 255) + one[264:],
+        "nan": b"\0" + one[:268] + struct.pack("<f", float("nan")) + one[272:],
+        "nan-time": b"\0" + one[:76] + struct.pack("<d", float("nan")) + one[84:],
+        "no-particles": b"\0" + gadget(counts=(0,) * 6),
+        "two-pos": b"\0" + gadget(2) + record("<", b"POS \0\0\0\0") + record("<", bytes(48)),
+        "set-alone": b"\0" + gadget(nfiles=2)})
     half = gadget(counts=(1, 1, 0, 0, 0, 0), totals=(2, 2, 0, 0, 0, 0), nfiles=2)
     save("gadget", "set", b"\x80" + half + half)
     save("gadget", "set-that-disagrees", b"\x80" + half + half[:100] + b"\7" + half[101:])
@@ -98,55 +101,45 @@ def tipsy(order=">", gas=1, dark=2, star=1, n=None, ndim=3, pad=0, doubles=0):
 
 def make_tipsy():
     for order, word in ((">", "big"), ("<", "little")):
-        save("tipsy", word, tipsy(order))
-        save("tipsy", word + "-dark-only", tipsy(order, 0, 5, 0))
-        save("tipsy", word + "-doubles", tipsy(order, doubles=1))
-        save("tipsy", word + "-all-doubles", tipsy(order, doubles=2))
-        save("tipsy", word + "-short-header", tipsy(order)[:28] + tipsy(order)[32:])
-        save("tipsy", word + "-junk-in-the-pad", tipsy(order, pad=0x12345678))
-    save("tipsy", "one-dimension", tipsy(ndim=1))
-    save("tipsy", "truncated", tipsy()[:-1])
-    save("tipsy", "header-only", tipsy(gas=0, dark=0, star=0))
-    save("tipsy", "longer", tipsy() + b"\0")
-    save("tipsy", "count-2-31", tipsy(dark=1 << 31))
-    save("tipsy", "counts-of-40-bits", tipsy(dark=7, n=10, pad=0x01010101))
-    save("tipsy", "infinite", tipsy()[:36] + struct.pack(">f", float("inf")) + tipsy()[40:])
-    save("tipsy", "negative-mass", tipsy()[:32] + struct.pack(">f", -1) + tipsy()[36:])
+        save_all("tipsy", {
+            word: tipsy(order), word + "-dark-only": tipsy(order, 0, 5, 0),
+            word + "-doubles": tipsy(order, doubles=1), word + "-all-doubles": tipsy(order, doubles=2),
+            word + "-short-header": tipsy(order)[:28] + tipsy(order)[32:],
+            word + "-junk-in-the-pad": tipsy(order, pad=0x12345678)})
+    save_all("tipsy", {
+        "one-dimension": tipsy(ndim=1), "truncated": tipsy()[:-1], "header-only": tipsy(gas=0, dark=0, star=0),
+        "longer": tipsy() + b"\0", "count-2-31": tipsy(dark=1 << 31),
+        "counts-of-40-bits": tipsy(dark=7, n=10, pad=0x01010101),
+        "infinite": tipsy()[:36] + struct.pack(">f", float("inf")) + tipsy()[40:],
+        "negative-mass": tipsy()[:32] + struct.pack(">f", -1) + tipsy()[36:]})
 
 
 def make_text():
-    save("text", "plain", "# m x y z vx vy vz\n0.5 1 0 0 0 0.5 0 more\n\n0.5 -1 0 0 0 -0.5 0 # a comment\n")
-    save("text", "with-ids", "0\n2\n0.25\n7 1 0 0 0 0 0 0\n9 1 1D0 2.5d-1 .5 -1. +2 3e0\n")
-    save("text", "no-newline", "1 0 0 0 0 0 0")
-    save("text", "windows", "1 0 0 0 0 0 0\r\n1 1 2 3 4 5 6\r\n")
-    save("text", "nan", "1 0 0 nan 0 0 0\n")
-    save("text", "infinite", "1 0 0 1e999 0 0 0\n")
-    save("text", "negative-mass", "-1 0 0 0 0 0 0\n")
-    save("text", "short-line", "1 0 0 0 0 0 0\n1 2 3\n")
-    save("text", "count-2-63", "0\n9223372036854775807\n0\n1 1 0 0 0 0 0 0\n")
-    save("text", "count-beyond-2-63", "0\n9223372036854775808\n0\n1 1 0 0 0 0 0 0\n")
-    save("text", "count-of-0", "0\n0\n0\n")
-    save("text", "header-only", "0\n2\n")
-    save("text", "only-a-comment", "# nothing\n")
-    save("text", "zero-byte", b"1 0 0 0 0 0 0\n1 0 0\0 0 0 0 0\n")
-    save("text", "hexadecimal", "0x1p-1 0 0 0x10 0 0 0\n")
-    save("text", "words", "not a snapshot\n")
-    save("text", "large", "1 1e18 -1e18 1e300 4e-320 0 0\n")
-    save("text", "places", "0 0 0\n1 2 3\n")
-    save("text", "names", 'id,"Position_X [kpc]",y,z;,mass\n1,0,0,0,1\n2,1,2,"3",4\n')
-    save("text", "names-in-a-comment", "# x y z m\n0 0 0 1\n1 2 3 4\n")
-    save("text", "tabs", "x\ty\tz\tvx\tvy\tvz\n0\t0\t0\t1\t1\t1\n")
-    save("text", "xyz", "2\na comment\nH 0 0 0\nO 1 2 3\n2\nnext\nH 0 0 0\nO 1 2 3\n")
-    save("text", "xyz-extended", '1\nLattice="1 0 0" Properties=species:S:1:pos:R:3:mass:R:1:id:I:1\nH 0 0 0 1 7\n')
-    save("text", "xyz-count", "99999999\n\nH 0 0 0\n")
+    save_all("text", {
+        "plain": "# m x y z vx vy vz\n0.5 1 0 0 0 0.5 0 more\n\n0.5 -1 0 0 0 -0.5 0 # a comment\n",
+        "with-ids": "0\n2\n0.25\n7 1 0 0 0 0 0 0\n9 1 1D0 2.5d-1 .5 -1. +2 3e0\n", "no-newline": "1 0 0 0 0 0 0",
+        "windows": "1 0 0 0 0 0 0\r\n1 1 2 3 4 5 6\r\n", "nan": "1 0 0 nan 0 0 0\n",
+        "infinite": "1 0 0 1e999 0 0 0\n", "negative-mass": "-1 0 0 0 0 0 0\n",
+        "short-line": "1 0 0 0 0 0 0\n1 2 3\n", "count-2-63": "0\n9223372036854775807\n0\n1 1 0 0 0 0 0 0\n",
+        "count-beyond-2-63": "0\n9223372036854775808\n0\n1 1 0 0 0 0 0 0\n", "count-of-0": "0\n0\n0\n",
+        "header-only": "0\n2\n", "only-a-comment": "# nothing\n", "zero-byte": b"1 0 0 0 0 0 0\n1 0 0\0 0 0 0 0\n",
+        "hexadecimal": "0x1p-1 0 0 0x10 0 0 0\n", "words": "not a snapshot\n",
+        "large": "1 1e18 -1e18 1e300 4e-320 0 0\n", "places": "0 0 0\n1 2 3\n",
+        "names": 'id,"Position_X [kpc]",y,z;,mass\n1,0,0,0,1\n2,1,2,"3",4\n',
+        "names-in-a-comment": "# x y z m\n0 0 0 1\n1 2 3 4\n", "tabs": "x\ty\tz\tvx\tvy\tvz\n0\t0\t0\t1\t1\t1\n",
+        "xyz": "2\na comment\nH 0 0 0\nO 1 2 3\n2\nnext\nH 0 0 0\nO 1 2 3\n",
+        "xyz-extended": '1\nLattice="1 0 0" Properties=species:S:1:pos:R:3:mass:R:1:id:I:1\nH 0 0 0 1 7\n',
+        "xyz-count": "99999999\n\nH 0 0 0\n"})
     head = "ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS"
-    save("text", "dump", head + " pp pp pp\n0 1\n0 1\n0 1\nITEM: ATOMS id type x y z mass\n1 1 0 0 0 1\n2 1 1 2 3 1\n")
-    save("text", "dump-tilted", head + " xy xz yz pp pp pp\n0 1 0.5\n0 1 0\n0 1 0\nITEM: ATOMS xs ys zs\n0 0 0\n1 1 1\n")
-    save("text", "dump-general", head + " abc origin\n1 0 0 0\n0 1 0 0\n0 0 1e308 0\nITEM: ATOMS xs ys zs\n0 0 0\n1 1 9\n")
+    save_all("text", {
+        "dump": head + " pp pp pp\n0 1\n0 1\n0 1\nITEM: ATOMS id type x y z mass\n1 1 0 0 0 1\n2 1 1 2 3 1\n",
+        "dump-tilted": head + " xy xz yz pp pp pp\n0 1 0.5\n0 1 0\n0 1 0\nITEM: ATOMS xs ys zs\n0 0 0\n1 1 1\n",
+        "dump-general": head + " abc origin\n1 0 0 0\n0 1 0 0\n0 0 1e308 0\nITEM: ATOMS xs ys zs\n0 0 0\n1 1 9\n"})
     data = "title\n\n2 atoms\n1 atom types\n0 1 xlo xhi\n\nMasses\n\n1 12.0 # C\n\n"
-    save("text", "data", data + "Atoms # full\n\n1 1 1 0 0 0 0\n2 1 1 0 1 2 3\n\nVelocities\n\n1 0 0 0\n2 0 0 0\n")
-    save("text", "data-without-style", data + "Atoms\n\n1 1 0 0 0\n2 1 1 2 3\n")
-    save("text", "packed", gzip.compress(b"x y z\n0 0 0\n1 2 3\n", mtime=0))
+    save_all("text", {
+        "data": data + "Atoms # full\n\n1 1 1 0 0 0 0\n2 1 1 0 1 2 3\n\nVelocities\n\n1 0 0 0\n2 0 0 0\n",
+        "data-without-style": data + "Atoms\n\n1 1 0 0 0\n2 1 1 2 3\n",
+        "packed": gzip.compress(b"x y z\n0 0 0\n1 2 3\n", mtime=0)})
 
 
 def make_options():
@@ -189,17 +182,14 @@ def make_samples():
         return struct.pack("=qq6d", 4, n, low, low, low, high, high, high) + rows
 
     points, lines = b"EQPSAMP1" + struct.pack("=ii", 1, 3), b"EQPSAMP1" + struct.pack("=ii", 2, 3)
-    save("samples", "points", points + frame(1, 5) + frame(1, 0) + frame(1, 1))
-    save("samples", "lines", lines + frame(2, 4))
-    save("samples", "no-frames", points)
-    save("samples", "cut", points + frame(1, 5)[:-3])
-    save("samples", "cut-head", points[:10])
-    save("samples", "other-ranks", points[:12] + struct.pack("=i", 4) + frame(1, 2))
-    save("samples", "three-ends", points[:8] + struct.pack("=ii", 3, 3) + frame(1, 2))
-    save("samples", "other-order", points[:8] + b"\x00\x00\x00\x01" + points[12:])
-    save("samples", "rank-too-large", points + frame(1, 2, rank=3))
-    save("samples", "nan", points + frame(1, 2, low=float("nan")))
-    save("samples", "count-lies", points + struct.pack("=qq6d", 0, 1 << 40, *[0.0] * 6))
+    save_all("samples", {
+        "points": points + frame(1, 5) + frame(1, 0) + frame(1, 1), "lines": lines + frame(2, 4), "no-frames": points,
+        "cut": points + frame(1, 5)[:-3], "cut-head": points[:10],
+        "other-ranks": points[:12] + struct.pack("=i", 4) + frame(1, 2),
+        "three-ends": points[:8] + struct.pack("=ii", 3, 3) + frame(1, 2),
+        "other-order": points[:8] + b"\x00\x00\x00\x01" + points[12:], "rank-too-large": points + frame(1, 2, rank=3),
+        "nan": points + frame(1, 2, low=float("nan")),
+        "count-lies": points + struct.pack("=qq6d", 0, 1 << 40, *[0.0] * 6)})
 
 
 def make_page():
@@ -208,34 +198,28 @@ def make_page():
     report = '{"schema": 1, "balance": "sfc", "ranks": 3, "steps": [%s, %s]}' % (step % (0, "true"), step % (1, "false"))
     traffic = "from,to,bytes\n0,1,5\n2,0,9000000000000000000\n2,0,9000000000000000000\n"
     hindsight = "step,steps,seconds,best_seconds,map,best_map\n0,1,0.5,0.25,1,1\n1,1,1e-5,1e-5,0,0\n"
-    save("page", "run", "\0".join((report, traffic, hindsight)))
-    save("page", "no-files", report)
-    save("page", "cut", "\0".join((report[:90], traffic)))
-    save("page", "half-lines", "\0".join((report, traffic, hindsight[:60])))
-    save("page", "strange-members", '{"schema": 1, "steps": [{"step": "x", "rebalanced": 7}, 3, [], {"step": 1e300}], "balance": 5}')
+    save_all("page", {
+        "run": "\0".join((report, traffic, hindsight)), "no-files": report, "cut": "\0".join((report[:90], traffic)),
+        "half-lines": "\0".join((report, traffic, hindsight[:60])),
+        "strange-members": '{"schema": 1, "steps": [{"step": "x", "rebalanced": 7}, 3, [], {"step": 1e300}], "balance": 5}'})
 
 
 def make_loads():
     head = "step,rank,method,load,predicted,particles\n"
     rows = "0,0,sfc,1.5,1.4,10\n0,1,sfc,0.5,0.6,12\n1,0,sfc,1,1,11\n1,1,sfc,1,,11\n"
-    save("loads", "whole", head + rows)
-    save("loads", "windows", (head + rows).replace("\n", "\r\n"))
-    save("loads", "quoted", '"step","rank","load","predicted"\n"0","0","1","1"\n')
-    save("loads", "open-quote", 'step,rank,load,predicted\n0,0,"1,1\n')
-    save("loads", "no-rows", head)
-    save("loads", "a-rank-too-few", head + rows[:-17])
-    save("loads", "a-rank-too-many", head + rows + "1,2,sfc,1,1,1\n")
-    save("loads", "steps-go-back", head + rows + "0,0,sfc,1,1,1\n")
-    save("loads", "negative", head + "0,0,sfc,-1,1,1\n")
-    save("loads", "negative-rank", head + "0,-1,sfc,1,1,1\n")
-    save("loads", "all-zero", head + "0,0,sfc,0,0,0\n")
-    save("loads", "sum-overflows", head + "0,0,a,1e308,1e308,1\n0,1,a,1e308,1e308,1\n1,0,a,1e308,,1\n1,1,a,1e308,,1\n")
-    save("loads", "counts-overflow", head + "0,0,a,1,1,9223372036854775807\n0,1,a,1,1,1\n")
-    save("loads", "predicted-below-0", head + "0,0,a,1,-5,1\n0,1,a,1,3,1\n")
-    save("loads", "first-step-at-the-end", head + "9223372036854775807,0,a,1,1,1\n")
-    save("loads", "zero-byte", b"step,rank,load,predicted\n0,0\0,1,1\n")
-    save("loads", "other-file", "a,b\n1,2\n")
-    save("loads", "short-row", head + "0,0\n")
+    save_all("loads", {
+        "whole": head + rows, "windows": (head + rows).replace("\n", "\r\n"),
+        "quoted": '"step","rank","load","predicted"\n"0","0","1","1"\n',
+        "open-quote": 'step,rank,load,predicted\n0,0,"1,1\n', "no-rows": head, "a-rank-too-few": head + rows[:-17],
+        "a-rank-too-many": head + rows + "1,2,sfc,1,1,1\n", "steps-go-back": head + rows + "0,0,sfc,1,1,1\n",
+        "negative": head + "0,0,sfc,-1,1,1\n", "negative-rank": head + "0,-1,sfc,1,1,1\n",
+        "all-zero": head + "0,0,sfc,0,0,0\n",
+        "sum-overflows": head + "0,0,a,1e308,1e308,1\n0,1,a,1e308,1e308,1\n1,0,a,1e308,,1\n1,1,a,1e308,,1\n",
+        "counts-overflow": head + "0,0,a,1,1,9223372036854775807\n0,1,a,1,1,1\n",
+        "predicted-below-0": head + "0,0,a,1,-5,1\n0,1,a,1,3,1\n",
+        "first-step-at-the-end": head + "9223372036854775807,0,a,1,1,1\n",
+        "zero-byte": b"step,rank,load,predicted\n0,0\0,1,1\n", "other-file": "a,b\n1,2\n",
+        "short-row": head + "0,0\n"})
 
 
 def make_let():
@@ -248,14 +232,13 @@ def make_let():
     for place in range(16):
         save("let", f"strange-{place}", base + struct.pack("<HHBB", place, 0, 0, place % 10))
         save("let", f"flipped-{place}", base + struct.pack("<HHBB", 2 * place, 0, 1, 5 * place))
-    save("let", "truncated", base + struct.pack("<HHBB", 40, 0, 5, 0))
-    save("let", "truncated-in-a-head", base + struct.pack("<HHBB", 1, 0, 5, 3))
-    save("let", "empty-but-for-a-byte", base + struct.pack("<HHBB", 0, 0, 5, 1))
-    save("let", "children-first", bytes([1, 120, 3, 1, 14]))
-    save("let", "repeated", base + struct.pack("<HHBB", 60, 20, 4, 9))
-    save("let", "from-another-rank", bytes([1, 120, 3, 1, 15, 129]))
-    save("let", "from-no-rank", bytes([1, 120, 3, 1, 15, 0]))
-    save("let", "mass-and-count", base + struct.pack("<HHBBHHBB", 9, 0, 2, 1, 10, 0, 2, 255))
+    save_all("let", {
+        "truncated": base + struct.pack("<HHBB", 40, 0, 5, 0),
+        "truncated-in-a-head": base + struct.pack("<HHBB", 1, 0, 5, 3),
+        "empty-but-for-a-byte": base + struct.pack("<HHBB", 0, 0, 5, 1), "children-first": bytes([1, 120, 3, 1, 14]),
+        "repeated": base + struct.pack("<HHBB", 60, 20, 4, 9), "from-another-rank": bytes([1, 120, 3, 1, 15, 129]),
+        "from-no-rank": bytes([1, 120, 3, 1, 15, 0]),
+        "mass-and-count": base + struct.pack("<HHBBHHBB", 9, 0, 2, 1, 10, 0, 2, 255)})
 
 
 def hdf5(flags=0, counts=(3, 2), strange=(), further=b""):
@@ -358,83 +341,58 @@ def make_paradis():
     nodes = chain()
     loop = [node(f"0,{i}", f"{i} {i * i} 0", [(f"0,{(i + 1) % 3}", "1 0 0", "0 0 3"), (f"0,{(i + 2) % 3}", "-1 0 0", "0 0 3")])
             for i in range(3)]
-    save("paradis", "chain-5", network())
-    save("paradis", "chain-4", network(4))
-    save("paradis", "surface-4", network(4, nodes=chain(1)))
-    save("paradis", "slabs", network(decomposition=1))
-    save("paradis", "loop", network(nodes=loop))
-    save("paradis", "comments", network().replace("\n", " # that\n").replace("= 5", "= 5 ;"))
+    save_all("paradis", {
+        "chain-5": network(), "chain-4": network(4), "surface-4": network(4, nodes=chain(1)),
+        "slabs": network(decomposition=1), "loop": network(nodes=loop),
+        "comments": network().replace("\n", " # that\n").replace("= 5", "= 5 ;")})
     packed = zlib.compressobj(9, zlib.DEFLATED, 31)
-    save("paradis", "packed", packed.compress(network().encode()) + packed.flush())
-    save("paradis", "packed-truncated", (lambda c: c.compress(network().encode()) + c.flush())(
-        zlib.compressobj(9, zlib.DEFLATED, 31))[:-20])
-    save("paradis", "three-files", network(nfiles=3, count=3, nodes=nodes[:1]) + "\1nodalData =\n" + nodes[1] + "\1" + nodes[2])
-    save("paradis", "file-missing", network(nfiles=3, count=3, nodes=nodes[:1]) + "\1" + nodes[1])
-    save("paradis", "empty-network", network(nodes=[]))
-    save("paradis", "count-too-small", network(count=2))
-    save("paradis", "count-too-large", network(count=4))
-    save("paradis", "count-lies", network(count=10**14))
-    save("paradis", "version-3", network(3))
-    save("paradis", "no-box", network(high="-10 10 10"))
-    save("paradis", "box-overflows", network(low="-1e308 -1 -1", high="1e308 1 1"))
-    save("paradis", "nan", network().replace("17.0", "nan"))
-    save("paradis", "too-large", network().replace("17.0", "1e400"))
-    save("paradis", "arms-absurd", network().replace(" 2 0\n", " 2000000000 0\n"))
-    save("paradis", "arms-below-0", network().replace(" 2 0\n", " -2 0\n"))
-    save("paradis", "itself", network().replace("3,2", "0,1"))
-    save("paradis", "twice", network().replace("  0,0 ", "  3,2 "))
-    save("paradis", "burgers-0", network().replace("0.57735027 0 -.5", "0 0 0"))
-    save("paradis", "burgers-sum", network().replace("-0.57735027 0 5e-1", "1 2 3"))
-    save("paradis", "ends-free", network(nodes=chain(0)))
-    save("paradis", "tag-2-32", network().replace("3,2", "4294967296,2"))
-    save("paradis", "junk", network().replace("0. 1. 1.", "0. 1. 1. 1."))
-    save("paradis", "normal-overflows", network().replace("0. 1. 1.", "1e300 1e-300 -1e300"))
-    save("paradis", "domains-short", network(domains="0 1 2"))
-    save("paradis", "domains-many", network().replace("[ 1 1 1 ]", "[ 1000000 1000000 1000000 ]"))
-    save("paradis", "truncated-in-a-node", network()[:-30])
-    save("paradis", "truncated-in-a-number", network()[:-2])
-    save("paradis", "zero-byte", network().replace("17.0", "17\0"))
+    save_all("paradis", {
+        "packed": packed.compress(network().encode()) + packed.flush(),
+        "packed-truncated": (lambda c: c.compress(network().encode()) + c.flush())( zlib.compressobj(9, zlib.DEFLATED,
+            31))[:-20],
+        "three-files": network(nfiles=3, count=3, nodes=nodes[:1]) + "\1nodalData =\n" + nodes[1] + "\1" + nodes[2],
+        "file-missing": network(nfiles=3, count=3, nodes=nodes[:1]) + "\1" + nodes[1],
+        "empty-network": network(nodes=[]), "count-too-small": network(count=2), "count-too-large": network(count=4),
+        "count-lies": network(count=10**14), "version-3": network(3), "no-box": network(high="-10 10 10"),
+        "box-overflows": network(low="-1e308 -1 -1", high="1e308 1 1"), "nan": network().replace("17.0", "nan"),
+        "too-large": network().replace("17.0", "1e400"),
+        "arms-absurd": network().replace(" 2 0\n", " 2000000000 0\n"),
+        "arms-below-0": network().replace(" 2 0\n", " -2 0\n"), "itself": network().replace("3,2", "0,1"),
+        "twice": network().replace("  0,0 ", "  3,2 "), "burgers-0": network().replace("0.57735027 0 -.5", "0 0 0"),
+        "burgers-sum": network().replace("-0.57735027 0 5e-1", "1 2 3"), "ends-free": network(nodes=chain(0)),
+        "tag-2-32": network().replace("3,2", "4294967296,2"), "junk": network().replace("0. 1. 1.", "0. 1. 1. 1."),
+        "normal-overflows": network().replace("0. 1. 1.", "1e300 1e-300 -1e300"),
+        "domains-short": network(domains="0 1 2"),
+        "domains-many": network().replace("[ 1 1 1 ]", "[ 1000000 1000000 1000000 ]"),
+        "truncated-in-a-node": network()[:-30], "truncated-in-a-number": network()[:-2],
+        "zero-byte": network().replace("17.0", "17\0")})
 
 
 def make_ctrl():
     usual = ("# a run\ndirname = \"here # there\"\nnumXcells = 4\nmaxSeg = 4.0e2\nnextDT = 1.0e-12;\nrc = 5.0 # b\n"
              "loadType = 1\nedotdir = [\n 0.0\n 0.0\n 1.0\n ]\nappliedStress = [ 0 0 5e8, 0 0 0 ]\nmobilityLaw = \"FCC_0\"\n")
-    save("ctrl", "usual", usual)
-    save("ctrl", "all", usual + "numYdoms=2\nxBoundType=1\ndecompType=1\nDLBfreq=0\nmaxstep=9999999999\ntimestepIntegrator=x\n"
-         "maxDT=1\ndtIncrementFact=2\ndtDecrementFact=.1\nrTol=-1\nminSeg=20\nremeshRule=3\nrann=2\nsplitMultiNodeFreq=5\n"
-         "collisionMethod=1\nshearModulus=5e10\npois=.3\nburgMag=2e-10\nEcore=-1\nMobScrew=1\nMobEdge=2\nMobClimb=0\n"
-         "eRate=-1e3\ncycleStart=7\ntimeNow=1e-9\ntotpStn=[1 2 3 4 5 6]\n")
-    save("ctrl", "list-open", usual + "edotdir = [ 1 0 0\n")
-    save("ctrl", "list-short", usual + "edotdir = [ 1 0 ]\n")
-    save("ctrl", "list-long", usual + "sessile = [" + " 1" * 30 + " ]\n")
-    save("ctrl", "no-direction", usual + "edotdir = [ 0 0 0 ]\n")
-    save("ctrl", "string-open", usual + "mobilityLaw = \"FCC\n")
-    save("ctrl", "string-long", usual + "mobilityLaw = " + "F" * 100 + "\n")
-    save("ctrl", "no-key", "= 3\n")
-    save("ctrl", "two-values", "maxSeg = 3 4\n")
-    save("ctrl", "out-of-range", "pois = 0.7\n")
-    save("ctrl", "nan", "rc = nan\n")
-    save("ctrl", "no-value", "rc =\n")
-    save("ctrl", "many-others", "".join(f"key{i} = {i}\n" for i in range(100)))
-    save("ctrl", "empty", "")
+    save_all("ctrl", {
+        "usual": usual,
+        "all": usual + "numYdoms=2\nxBoundType=1\ndecompType=1\nDLBfreq=0\nmaxstep=9999999999\ntimestepIntegrator=x\n"
+            "maxDT=1\ndtIncrementFact=2\ndtDecrementFact=.1\nrTol=-1\nminSeg=20\nremeshRule=3\nrann=2\nsplitMultiNodeFreq=5\n"
+            "collisionMethod=1\nshearModulus=5e10\npois=.3\nburgMag=2e-10\nEcore=-1\nMobScrew=1\nMobEdge=2\nMobClimb=0\n"
+            "eRate=-1e3\ncycleStart=7\ntimeNow=1e-9\ntotpStn=[1 2 3 4 5 6]\n",
+        "list-open": usual + "edotdir = [ 1 0 0\n", "list-short": usual + "edotdir = [ 1 0 ]\n",
+        "list-long": usual + "sessile = [" + " 1" * 30 + " ]\n", "no-direction": usual + "edotdir = [ 0 0 0 ]\n",
+        "string-open": usual + "mobilityLaw = \"FCC\n", "string-long": usual + "mobilityLaw = " + "F" * 100 + "\n",
+        "no-key": "= 3\n", "two-values": "maxSeg = 3 4\n", "out-of-range": "pois = 0.7\n", "nan": "rc = nan\n",
+        "no-value": "rc =\n", "many-others": "".join(f"key{i} = {i}\n" for i in range(100)), "empty": ""})
 
 
 def make_speeds():
     cliff = "# rows\n0 2400 900\n0 2640 30\n1 2300 750\n1 2530 25\n2 5200 850 # more memory\n2 5720 28\n3 9000 840\n"
-    save("speeds", "cliff", cliff)
-    save("speeds", "one", "0 0 1\n")
-    save("speeds", "crlf", cliff.replace("\n", "\r\n"))
-    save("speeds", "wall", "0 1000 100\n0 1001 1e-25\n1 0 1e15\n")
-    save("speeds", "saw", "".join(f"{r} {s} {1 + (s * (r + 3)) % 7}\n" for r in range(4) for s in range(0, 9000, 500)))
-    save("speeds", "extremes", "0 0 1e30\n0 9007199254740992 1e-30\n1 0 1e-30\n1 9007199254740992 1e30\n")
-    save("speeds", "gap", "0 1 1\n2 1 1\n")
-    save("speeds", "short", "0 1\n")
-    save("speeds", "nan", "0 1 nan\n")
-    save("speeds", "backwards", "0 2 1\n0 1 1\n")
-    save("speeds", "still", "0 1 0\n")
-    save("speeds", "zero-byte", "0 1 1\0\n")
-    save("speeds", "truncated", cliff[:-3])
-    save("speeds", "empty", "")
+    save_all("speeds", {
+        "cliff": cliff, "one": "0 0 1\n", "crlf": cliff.replace("\n", "\r\n"),
+        "wall": "0 1000 100\n0 1001 1e-25\n1 0 1e15\n",
+        "saw": "".join(f"{r} {s} {1 + (s * (r + 3)) % 7}\n" for r in range(4) for s in range(0, 9000, 500)),
+        "extremes": "0 0 1e30\n0 9007199254740992 1e-30\n1 0 1e-30\n1 9007199254740992 1e30\n",
+        "gap": "0 1 1\n2 1 1\n", "short": "0 1\n", "nan": "0 1 nan\n", "backwards": "0 2 1\n0 1 1\n",
+        "still": "0 1 0\n", "zero-byte": "0 1 1\0\n", "truncated": cliff[:-3], "empty": ""})
 
 
 def make_dd_options():
@@ -447,13 +405,14 @@ def make_dd_options():
             "chains:spread=nan", "chains:n=1,n=2", "loops:sides=3.5", "frank-read:n=1e9,box=1e9,maxseg=1", "knots", ":", "chains:",
             "lines:seed=18446744073709551615", "help")):
         save("dd_options", f"generate-{number:02}", lines("--generate", recipe, "--steps=3"))
-    save("dd_options", "all", lines(
-        "copper.data", "--ctrl=c.ctrl", "--tile", "2,1,3", "--cells=4,5,6", "--integrator", "euler", "--mobility=BCC_0", "--max-seg",
-        "400", "--min-seg=20", "--r-tol=1", "--rann=2", "--rc=5", "--mu=54.6e9", "--nu=-0.5", "--burg=2.5e-10",
-        "--stress", "0,0,5e8,0,-1,0", "--strain-rate=-1e3", "--isa=plain", "--balance=bisection", "--quiet"))
-    save("dd_options", "check-forces", lines("--check-forces", "table.tsv"))
-    save("dd_options", "restart-with-ctrl", lines("--restart", "a.data", "--ctrl", "b.ctrl"))
-    save("dd_options", "restart-with-tile", lines("--restart", "a.data", "--tile", "2"))
+    save_all("dd_options", {
+        "all": lines( "copper.data", "--ctrl=c.ctrl", "--tile", "2,1,3", "--cells=4,5,6", "--integrator", "euler",
+            "--mobility=BCC_0", "--max-seg", "400", "--min-seg=20", "--r-tol=1", "--rann=2", "--rc=5", "--mu=54.6e9",
+            "--nu=-0.5", "--burg=2.5e-10", "--stress", "0,0,5e8,0,-1,0", "--strain-rate=-1e3", "--isa=plain",
+            "--balance=bisection", "--quiet"),
+        "check-forces": lines("--check-forces", "table.tsv"),
+        "restart-with-ctrl": lines("--restart", "a.data", "--ctrl", "b.ctrl"),
+        "restart-with-tile": lines("--restart", "a.data", "--tile", "2")})
     for name, option in (("tile-0", "--tile=0,1,1"), ("tile-large", "--tile=2147483647,2,2"), ("tile-two", "--tile=1,2"),
                          ("cells-one", "--cells=9"), ("cells-two", "--cells=3,4"), ("cells-many", "--cells=1001"),
                          ("stress-five", "--stress=1,2,3,4,5"), ("stress-seven", "--stress=1,2,3,4,5,6,7"),
@@ -476,44 +435,41 @@ def make_forces():
     def table(names, *rows):
         return "# forces\n" + names + "\n" + "".join("\t".join(row.split(" ")) + "\n" for row in rows)
 
-    save("forces", "pairs", table(pair, apart, apart.replace("9 0 0", "0 0 7")))
-    save("forces", "selves", table(one, alone))
-    save("forces", "categories", table("category\t" + one, "near " + alone, "far " + alone, "near " + alone, "x" * 60 + " " + alone))
-    save("forces", "other-columns", table("box\t" + one + "\tnote", "7 " + alone + " n"))
-    save("forces", "parallel", table(pair, apart.replace("9 6 3", "9 5 0")))
-    save("forces", "the-same-segment", table(pair, apart.replace("0 5 0 9 6 3", "0 0 0 9 0 0")))
-    save("forces", "no-length", table(one, alone.replace("9 1 0", "0 0 0", 1)))
-    save("forces", "no-core", table(one, alone.replace(" 1 2 0.3", " 0 2 0.3")))
-    save("forces", "no-modulus", table(one, alone.replace(" 1 2 0.3", " 1 -2 0.3")))
-    save("forces", "ratio", table(one, alone.replace(" 1 2 0.3", " 1 2 0.5")))
-    save("forces", "no-forces", table(one, alone.replace("1e-3 2e-3 -3e-3", "0 0 0")))
-    save("forces", "extremes", table(one, alone.replace("9 1 0", "1e300 1 0"), alone.replace(" 1 2 0.3", " 1e-300 1e300 0.3")))
-    save("forces", "nan", table(one, alone.replace("2e-3", "nan")))
-    save("forces", "no-number", table(one, alone.replace("2e-3", "2e-3x")))
-    save("forces", "short", table(one, alone[:-6]))
-    save("forces", "no-column", table(one.replace("fq2z", "fq9z"), alone))
-    save("forces", "column-twice", table(one + "\tnu", alone + " x"))
-    save("forces", "zero-byte", table(one, alone).replace("1e-3", "1\0"))
-    save("forces", "no-rows", table(one))
-    save("forces", "crlf", table(one, alone).replace("\n", "\r\n"))
-    save("forces", "control-category", table("category\t" + one, "\33[2J " + alone))
-    save("forces", "empty", "")
+    save_all("forces", {
+        "pairs": table(pair, apart, apart.replace("9 0 0", "0 0 7")), "selves": table(one, alone),
+        "categories": table("category\t" + one, "near " + alone, "far " + alone, "near " + alone, "x" * 60 + " " +
+            alone),
+        "other-columns": table("box\t" + one + "\tnote", "7 " + alone + " n"),
+        "parallel": table(pair, apart.replace("9 6 3", "9 5 0")),
+        "the-same-segment": table(pair, apart.replace("0 5 0 9 6 3", "0 0 0 9 0 0")),
+        "no-length": table(one, alone.replace("9 1 0", "0 0 0", 1)),
+        "no-core": table(one, alone.replace(" 1 2 0.3", " 0 2 0.3")),
+        "no-modulus": table(one, alone.replace(" 1 2 0.3", " 1 -2 0.3")),
+        "ratio": table(one, alone.replace(" 1 2 0.3", " 1 2 0.5")),
+        "no-forces": table(one, alone.replace("1e-3 2e-3 -3e-3", "0 0 0")),
+        "extremes": table(one, alone.replace("9 1 0", "1e300 1 0"), alone.replace(" 1 2 0.3", " 1e-300 1e300 0.3")),
+        "nan": table(one, alone.replace("2e-3", "nan")), "no-number": table(one, alone.replace("2e-3", "2e-3x")),
+        "short": table(one, alone[:-6]), "no-column": table(one.replace("fq2z", "fq9z"), alone),
+        "column-twice": table(one + "\tnu", alone + " x"), "zero-byte": table(one, alone).replace("1e-3", "1\0"),
+        "no-rows": table(one), "crlf": table(one, alone).replace("\n", "\r\n"),
+        "control-category": table("category\t" + one, "\33[2J " + alone), "empty": ""})
 
 
 def make_words():
-    save("words", "methods", "sfc\nnone\nsectioning\nbisection\nauto\nfeedback\nfunctional\nno-such")
-    save("words", "options", "interaction:pins=2\ninteraction:full\ninteraction:start=rcb,rate=0.5,threshold=2,strategy=stride\n"
-         "tiles:aspect=1.5\njagged:aspect=2,columns=3\nsfc:split,even=step\nrcb:split,even=load\nhypergraph:rate=1\ndiffusion:gamma=0.2,steps=1,start=count")
-    save("words", "refused", "interaction:pins=2,full\ninteraction:pins=1\ninteraction:pins=2,pins=3\nsfc:split=1\nsfc:even\n"
-         "sfc:even=\nsfc:\nsfc:,\n:\n,\ninteraction:start=interaction\ntiles:aspect=0\ntiles:aspect=nan\nsfc:pins=2\n"
-         "interaction:rate=1e-400\ninteraction:threshold=1.2\njagged:columns=65537\ndiffusion:gamma=1.5")
-    save("words", "lists", "sfc,rcb\nall\nall,sfc\ninteraction:pins=2,start=rcb,sfc,tiles:aspect=2\nsfc,sfc\nsfc,\n,sfc\n"
-         "sfc,pins=2\ninteraction:pins=2,split,rcb")
-    save("words", "long", "interaction:" + "rate=0.5," * 8 + "\n" + "x" * 63 + "\n" + "x" * 64 + "\n" + "sfc," * 70)
-    save("words", "plans", "direct\ntwo-stage\nlog\ndirect+broadcast/4\nlog+node/8\ntwo-stage+broadcast/16+node/2")
-    save("words", "plans-refused", "direct+broadcast/0\nlog+node/1\nlog+node/0\nlog+node/-2\nlog+node/2147483648\nlog+node/4+broadcast/4\n"
-         "direct+\ndirect+broadcast/\ndirect+broadcast/4x\ndirect+broadcast/ 4\ndirect+broadcast/04\nlog+node/99999999999999999999")
-    save("words", "empty", "")
+    save_all("words", {
+        "methods": "sfc\nnone\nsectioning\nbisection\nauto\nfeedback\nfunctional\nno-such",
+        "options": "interaction:pins=2\ninteraction:full\ninteraction:start=rcb,rate=0.5,threshold=2,strategy=stride\n"
+            "tiles:aspect=1.5\njagged:aspect=2,columns=3\nsfc:split,even=step\nrcb:split,even=load\nhypergraph:rate=1\ndiffusion:gamma=0.2,steps=1,start=count",
+        "refused": "interaction:pins=2,full\ninteraction:pins=1\ninteraction:pins=2,pins=3\nsfc:split=1\nsfc:even\n"
+            "sfc:even=\nsfc:\nsfc:,\n:\n,\ninteraction:start=interaction\ntiles:aspect=0\ntiles:aspect=nan\nsfc:pins=2\n"
+            "interaction:rate=1e-400\ninteraction:threshold=1.2\njagged:columns=65537\ndiffusion:gamma=1.5",
+        "lists": "sfc,rcb\nall\nall,sfc\ninteraction:pins=2,start=rcb,sfc,tiles:aspect=2\nsfc,sfc\nsfc,\n,sfc\n"
+            "sfc,pins=2\ninteraction:pins=2,split,rcb",
+        "long": "interaction:" + "rate=0.5," * 8 + "\n" + "x" * 63 + "\n" + "x" * 64 + "\n" + "sfc," * 70,
+        "plans": "direct\ntwo-stage\nlog\ndirect+broadcast/4\nlog+node/8\ntwo-stage+broadcast/16+node/2",
+        "plans-refused": "direct+broadcast/0\nlog+node/1\nlog+node/0\nlog+node/-2\nlog+node/2147483648\nlog+node/4+broadcast/4\n"
+            "direct+\ndirect+broadcast/\ndirect+broadcast/4x\ndirect+broadcast/ 4\ndirect+broadcast/04\nlog+node/99999999999999999999",
+        "empty": ""})
 
 
 def make_balancer():
@@ -554,27 +510,22 @@ def make_evaluation():
 
     rows = [(-4, 100, 2, 0, (1, 2)), (7, 50, 1, 2, (0,)), (9, 0, 0, 1, ())]
     usual = packed(3, [rows, rows[:1]])
-    save("evaluation", "usual", usual)
-    save("evaluation", "nothing", packed(1, []))
-    save("evaluation", "hot", packed(16, [[(b, 8 * b, b, b, tuple(range(16))) for b in range(16)]] * 3))
-    save("evaluation", "never-declared", packed(3, [[(5, 0, 0, -1, (1,))]]))
-    save("evaluation", "largest", packed(2, [[(5, 2**63 - 1, 2**63 - 1, 0, (1,))]], common=[2**62, 0]))
-    save("evaluation", "bytes-overflow", packed(3, [[(5, 2**62, 1, 0, (1, 2)), (6, 2**62, 1, 0, (1, 2))]]))
-    save("evaluation", "elements-overflow", packed(3, [[(5, 1, 2**62, 0, (1, 2)), (6, 1, 2**62, 1, (0, 2))]]))
-    save("evaluation", "common-overflows", packed(2, [], common=[2**62, 2**62]))
-    save("evaluation", "loads-overflow", packed(2, [], loads=[1.7e308, 1.7e308]))
-    save("evaluation", "not-in-order", packed(3, [[(7, 1, 1, 0, (1,)), (7, 1, 1, 0, (2,))]]))
-    save("evaluation", "home-out-of-range", packed(3, [[(7, 1, 1, 3, (1,))]]))
-    save("evaluation", "user-out-of-range", packed(3, [[(7, 1, 1, 0, (3,))]]))
-    save("evaluation", "users-twice", packed(3, [[(7, 1, 1, 0, (1, 1))]]))
-    save("evaluation", "negative-bytes", packed(3, [[(7, -1, 1, 0, (1,))]]))
-    save("evaluation", "negative-load", packed(2, [], loads=[-1.0, 0.0]))
-    save("evaluation", "nan", packed(2, [], loads=[float("nan"), 0.0]))
-    save("evaluation", "for-others", b"\x25" + usual[1:])
-    save("evaluation", "truncated", usual[:-1])
-    save("evaluation", "junk-behind", usual + b"\1")
-    save("evaluation", "blocks-lie", usual[:1 + 8 * 17] + struct.pack("<q", 2**61) + usual[1 + 8 * 18:])
-    save("evaluation", "empty", b"")
+    save_all("evaluation", {
+        "usual": usual, "nothing": packed(1, []),
+        "hot": packed(16, [[(b, 8 * b, b, b, tuple(range(16))) for b in range(16)]] * 3),
+        "never-declared": packed(3, [[(5, 0, 0, -1, (1,))]]),
+        "largest": packed(2, [[(5, 2**63 - 1, 2**63 - 1, 0, (1,))]], common=[2**62, 0]),
+        "bytes-overflow": packed(3, [[(5, 2**62, 1, 0, (1, 2)), (6, 2**62, 1, 0, (1, 2))]]),
+        "elements-overflow": packed(3, [[(5, 1, 2**62, 0, (1, 2)), (6, 1, 2**62, 1, (0, 2))]]),
+        "common-overflows": packed(2, [], common=[2**62, 2**62]),
+        "loads-overflow": packed(2, [], loads=[1.7e308, 1.7e308]),
+        "not-in-order": packed(3, [[(7, 1, 1, 0, (1,)), (7, 1, 1, 0, (2,))]]),
+        "home-out-of-range": packed(3, [[(7, 1, 1, 3, (1,))]]),
+        "user-out-of-range": packed(3, [[(7, 1, 1, 0, (3,))]]), "users-twice": packed(3, [[(7, 1, 1, 0, (1, 1))]]),
+        "negative-bytes": packed(3, [[(7, -1, 1, 0, (1,))]]), "negative-load": packed(2, [], loads=[-1.0, 0.0]),
+        "nan": packed(2, [], loads=[float("nan"), 0.0]), "for-others": b"\x25" + usual[1:], "truncated": usual[:-1],
+        "junk-behind": usual + b"\1",
+        "blocks-lie": usual[:1 + 8 * 17] + struct.pack("<q", 2**61) + usual[1 + 8 * 18:], "empty": b""})
 
 
 def charm_dump(user_data=False, order="<", version=3, word=8):
@@ -598,13 +549,11 @@ def charm_dump(user_data=False, order="<", version=3, word=8):
 def make_traces():
     items = "item,x,y,z,load_ms,phase,rank,bytes\n0,0,0,0,1.5,0,0,80\n1,1,0,0,2.5,0,1,80\n0,0,0,1,1.5,1,0,80\n"
     edges = "from,to,bytes,phase\n0,1,64,0\n1,0,32,\n"
-    save("traces", "table", " " + items)
-    save("traces", "table-and-edges", b"\x80" + (items + "\n===\n" + edges).encode())
-    save("traces", "one-file", " " + items + "\n# edges\n" + edges)
-    save("traces", "tabs", "\t" + items.replace(",", "\t"))
-    save("traces", "semicolons-and-quotes", " " + items.replace(",", ";").replace("item", '"item"').replace("\n", "\r\n"))
-    save("traces", "blanks", "  item  load\n 3  1\n 7  2\n")
-    save("traces", "fixed", " item,load,rank,fixed\n0,1,0,1\n1,1,1,0\n")
+    save_all("traces", {
+        "table": " " + items, "table-and-edges": b"\x80" + (items + "\n===\n" + edges).encode(),
+        "one-file": " " + items + "\n# edges\n" + edges, "tabs": "\t" + items.replace(",", "\t"),
+        "semicolons-and-quotes": " " + items.replace(",", ";").replace("item", '"item"').replace("\n", "\r\n"),
+        "blanks": "  item  load\n 3  1\n 7  2\n", "fixed": " item,load,rank,fixed\n0,1,0,1\n1,1,1,0\n"})
     for name, text in (("nan", "item,load\n0,nan\n"), ("negative", "item,load\n0,-1\n"), ("large", "item,load\n0,1e19\n"),
                        ("twice", "item,load\n0,1\n0,2\n"), ("item-2-63", "item,load\n9223372036854775808,1\n"),
                        ("item-below", "item,load\n-1,1\n"), ("rank-2-16", "item,load,rank\n0,1,65536\n"),
@@ -618,30 +567,25 @@ def make_traces():
     names = "cost proc lev i_low j_low k_low hostname".split()
     header = "#[1]step() [2]time(s) " + " ".join(f"[{3 + 7 * b + k}]{name}_box_{b}()" for b in (0, 1) for k, name in enumerate(names))
     boxes = header + "\n0 0.0 1.5 0 0 0 0 0 host 2.5 1 1 16 0 0 host\n5 0.5 1.5 0 0 0 0 0 host NaN NaN NaN NaN NaN NaN NaN\n"
-    save("traces", "boxes", " " + boxes)
-    save("traces", "boxes-half", " " + boxes.replace("2.5 1 1", "2.5 1 NaN"))
-    save("traces", "boxes-level", " " + boxes.replace("2.5 1 1", "2.5 1 1e9"))
-    save("traces", "boxes-too-many", " " + boxes.replace("host\n5", "host 9\n5"))
-    save("traces", "boxes-number", " " + boxes.replace("_box_1", "_box_999999999"))
+    save_all("traces", {
+        "boxes": " " + boxes, "boxes-half": " " + boxes.replace("2.5 1 1", "2.5 1 NaN"),
+        "boxes-level": " " + boxes.replace("2.5 1 1", "2.5 1 1e9"),
+        "boxes-too-many": " " + boxes.replace("host\n5", "host 9\n5"),
+        "boxes-number": " " + boxes.replace("_box_1", "_box_999999999")})
     task = '{"entity":{"id":%s,"home":%d,"type":"object","migratable":%s},"node":%d,"resource":"cpu","time":%s}'
     tasks = ",".join((task % ("262147", 0, "true", 0, "0.5"), task % ("524291", 0, "true", 1, "1"), task % ("1", 0, "false", 0, "0.25")))
     sent = ('{"type":"SendRecv","messages":1,"bytes":8.0,"from":{"type":"object","id":262147},"to":{"type":"object","id":524291}},'
             '{"type":"NodeToCollection","messages":1,"bytes":8,"from":{"type":"node","id":0},"to":{"type":"object","id":1}}')
     vt = '{"metadata":{"type":"LBDatafile"},"phases":[{"id":0,"tasks":[' + tasks + '],"communications":[' + sent + ']}]}'
     repeats = vt.replace('"type":"LBDatafile"', '"phases":{"identical_to_previous":{"list":[1],"range":[[2,3]]}}', 1)
-    save("traces", "vt", " " + vt)
-    save("traces", "vt-repeats", " " + repeats)
-    save("traces", "vt-repeats-nothing", " " + repeats.replace("[1]", "[0]"))
-    save("traces", "vt-repeats-for-ever", " " + repeats.replace("[2,3]", "[2,9223372036854775807]"))
-    save("traces", "vt-sequence", " " + vt.replace('"id":262147', '"seq_id":1,"collection_id":7,"home":0,"migratable":true'))
-    save("traces", "vt-twice", " " + vt.replace("524291", "262147"))
-    save("traces", "vt-time", " " + vt.replace('"time":1', '"time":-1'))
-    save("traces", "vt-no-node", " " + vt.replace('"node":1', '"mode":1'))
-    save("traces", "vt-bytes", " " + vt.replace("8.0", "1e300"))
-    save("traces", "vt-large-id", " " + vt.replace("524291", "18446744073709551615"))
-    save("traces", "vt-cut", " " + vt[:200])
-    save("traces", "vt-deep", " {" + '"a":{' * 3000)
-    save("traces", "vt-other", ' {"phases":7}')
+    save_all("traces", {
+        "vt": " " + vt, "vt-repeats": " " + repeats, "vt-repeats-nothing": " " + repeats.replace("[1]", "[0]"),
+        "vt-repeats-for-ever": " " + repeats.replace("[2,3]", "[2,9223372036854775807]"),
+        "vt-sequence": " " + vt.replace('"id":262147', '"seq_id":1,"collection_id":7,"home":0,"migratable":true'),
+        "vt-twice": " " + vt.replace("524291", "262147"), "vt-time": " " + vt.replace('"time":1', '"time":-1'),
+        "vt-no-node": " " + vt.replace('"node":1', '"mode":1'), "vt-bytes": " " + vt.replace("8.0", "1e300"),
+        "vt-large-id": " " + vt.replace("524291", "18446744073709551615"), "vt-cut": " " + vt[:200],
+        "vt-deep": " {" + '"a":{' * 3000, "vt-other": ' {"phases":7}'})
     for name, dump in (("charm", charm_dump()), ("charm-user-data", charm_dump(True)), ("charm-big-endian", charm_dump(order=">")),
                        ("charm-32-bit", charm_dump(word=4)), ("charm-version", charm_dump(version=9)), ("charm-cut", charm_dump()[:-1]),
                        ("charm-junk-behind", charm_dump() + b"x"), ("charm-head", charm_dump()[:12])):

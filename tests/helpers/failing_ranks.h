@@ -105,6 +105,9 @@ static inline void failing_ranks_watch(int64_t successes)
 #ifndef FAILING_RANKS_MOST
 #define FAILING_RANKS_MOST 3 /* ranks: more fail at the same places */
 #endif
+#ifndef FAILING_RANKS_TIMES
+#define FAILING_RANKS_TIMES 2 /* 1: not the last time at each place */
+#endif
 
 /* Checks that a call fails on all ranks or on none, for each rank and allocation that fails; below sanitizers for a
  * third of the places on one rank, the first time. Returns the allocations of all ranks without a failure; INT64_MAX
@@ -133,7 +136,7 @@ static inline int64_t failing_ranks_check(MPI_Comm comm, failing_ranks_action ac
                 failing_ranks_place[p].done = 1;
             }
             MPI_Bcast(when, 2, MPI_INT64_T, victim, comm);
-            for (int t = 0; t < (few ? 1 : 2) && when[t] >= 0 && (t == 0 || when[1] > when[0]); t++) {
+            for (int t = 0; t < (few ? 1 : FAILING_RANKS_TIMES) && when[t] >= 0 && (t == 0 || when[1] > when[0]); t++) {
                 (void)failing_ranks_try(comm, victim, when[t], action, user);
             }
         }

@@ -6,6 +6,7 @@
 #include "forces/stealing.h"
 #include "simulation.h"
 
+#define FAILING_RANKS_TIMES 1 /* of steps that are alike */
 #include "failing_ranks.h"
 
 #define CHAINS "--generate=chains:n=1,box=2000,maxseg=600"

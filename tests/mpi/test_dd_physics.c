@@ -395,31 +395,6 @@ static void check_lomer(MPI_Comm comm)
     expect_junction(&e, sum, 500, 400, 30);
 }
 
-/* The example that comes with ParaDiS, where it is at hand: DD_DATA names the folder. */
-static void check_binary_junction(MPI_Comm comm)
-{
-    static const double sum[3] = {0, 0, 2};
-    const char *folder = getenv("DD_DATA");
-    char path[400], words[512];
-    dd_experiment e;
-    FILE *file;
-    int rank;
-
-    MPI_Comm_rank(comm, &rank);
-    snprintf(path, sizeof path, "%s/form_binaryjunc.data", folder != NULL ? folder : ".");
-    file = fopen(path, "r");
-    if (file == NULL) {
-        if (rank == 0) {
-            printf("no form_binaryjunc.data: skipped\n");
-        }
-        return;
-    }
-    fclose(file);
-    snprintf(words, sizeof words, "--ctrl=%s/form_binaryjunc.ctrl --steps=100000", folder);
-    dd_experiment_begin(&e, comm, path, words);
-    expect_junction(&e, sum, 500, 400, 30);
-}
-
 int main(int argc, char **argv)
 {
     int rank;
@@ -432,7 +407,6 @@ int main(int argc, char **argv)
     check_loop(MPI_COMM_WORLD, 0, false);
     check_loop(MPI_COMM_WORLD, 1.5 * loop_balance(500), true);
     check_lomer(MPI_COMM_WORLD);
-    check_binary_junction(MPI_COMM_WORLD);
     check_multiplication(MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, &dd_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {

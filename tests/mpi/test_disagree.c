@@ -320,9 +320,11 @@ static int key_cuts(const seat *s)
 static int deal_keys(const seat *s)
 {
     const uint64_t key[2] = {10, is(s, "key: descending") ? 5 : 20};
-    int dest[2];
+    int dest[2] = {-3, -3};
+    const int code = CALL(s, eqp_deal_keys(s->argument, number(s, "n", 2), OR_NULL("key", key), OR_NULL("dest", dest)));
 
-    return CALL(s, eqp_deal_keys(s->argument, number(s, "n", 2), OR_NULL("key", key), OR_NULL("dest", dest)));
+    CHECK(!code || dest[0] == -3);
+    return code;
 }
 
 MPI_TEST(rows_of_travel)

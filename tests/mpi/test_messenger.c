@@ -177,7 +177,7 @@ static int exchange_with_little(MPI_Comm comm, void *user)
 MPI_TEST(lists_of_partners_ascend)
 {
     const int rank = mpi_test_rank(comm), size = mpi_test_size(comm), other = rank == 0 ? 1 : 0;
-    const int twice[2] = {other, other}, self[1] = {rank}, none[1] = {size};
+    const int twice[2] = {other, other}, self[1] = {rank};
     unsigned char *room;
     eqp_messenger *m = NULL;
 
@@ -185,9 +185,6 @@ MPI_TEST(lists_of_partners_ascend)
     CHECK_EQUAL(eqp_messenger_answer(m, EQP_OK, 2, twice, 0, NULL), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_messenger_answer(m, EQP_OK, 0, NULL, 2, twice), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_messenger_answer(m, EQP_OK, 1, self, 0, NULL), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_messenger_answer(m, EQP_OK, 1, none, 0, NULL), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_messenger_answer(m, EQP_OK, 1, NULL, 0, NULL), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_messenger_answer(m, EQP_OK, -1, NULL, 0, NULL), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_messenger_finish(m), EQP_ERR_STATE);
     CHECK_EQUAL(eqp_messenger_progress(NULL), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_messenger_progress(m), EQP_OK);

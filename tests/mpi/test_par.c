@@ -88,8 +88,6 @@ MPI_TEST(sums_have_the_same_bits_everywhere)
         CHECK_NEAR(value[i], exact[i], 1e-12);
         CHECK_EQUAL(count[i], size * ((int64_t)1 << 40) + (int64_t)size * (size - 1) / 2);
     }
-    CHECK_EQUAL(eqp_sum_double(comm, rank == size - 1 ? -1 : N, value), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_sum_double(comm, rank == 0 ? N : 3, value), size > 1 ? EQP_ERR_ARGUMENT : EQP_OK);
     CHECK_EQUAL(eqp_sum_double(comm, 0, NULL), EQP_OK);
 }
 
@@ -225,8 +223,6 @@ MPI_TEST(gathered_arrays_lie_in_rank_order)
             CHECK_EQUAL(records[at], 1000 * r + i);
         }
     }
-    CHECK_EQUAL(eqp_gather_all(comm, sizeof *mine, count[rank] + (rank == size - 1), mine, count, all),
-                EQP_ERR_ARGUMENT);
     free(count);
     free(mine);
     free(all);
@@ -284,19 +280,6 @@ MPI_TEST(gatherers_grow_with_what_comes)
     eqp_gatherer_free(gatherer);
 }
 
-MPI_TEST(records_that_cannot_travel_change_nothing)
-{
-    int last = mpi_test_rank(comm) == mpi_test_size(comm) - 1, dest[2] = {0, last ? mpi_test_size(comm) : 0};
-    int64_t value[2] = {1, 2}, n = -5;
-    int64_t *got = value;
-
-    CHECK_EQUAL(eqp_send_records(comm, sizeof *value, 2, dest, value, &n, &got), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_send_records(comm, sizeof *value, 2, last ? NULL : dest, value, &n, &got), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_gather_records(comm, sizeof *value, last ? -1 : 2, value, &n, &got), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_gather_records(comm, sizeof *value, 2, last ? NULL : value, &n, &got), EQP_ERR_ARGUMENT);
-    CHECK(n == -5 && got == value);
-}
-
 MPI_TEST(keys_are_dealt_evenly_and_in_order)
 {
     int rank = mpi_test_rank(comm), size = mpi_test_size(comm), dest[12];
@@ -323,10 +306,6 @@ MPI_TEST(keys_are_dealt_evenly_and_in_order)
     for (int i = 1; i < 12; i++) {
         CHECK_EQUAL(dest[i], dest[0]);
     }
-    dest[0] = -3;
-    key[0] = rank == size - 1 ? 8 : 7; /* not ascending */
-    CHECK_EQUAL(eqp_deal_keys(comm, 12, key, dest), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(dest[0], -3);
     free(count);
 }
 
@@ -462,10 +441,4 @@ MPI_TEST(key_cuts_follow_weights)
     CHECK(cut[1] == 4 || cut[1] == 5);
     CHECK_EQUAL(eqp_key_cuts(comm, 10, key, zero, 2, NULL, cut), EQP_OK);
     CHECK_EQUAL(cut[1], (uint64_t)(5 * size));
-    weight[0] = rank == size - 1 ? -1 : 1;
-    CHECK_EQUAL(eqp_key_cuts(comm, 10, key, weight, 2, NULL, cut), EQP_ERR_ARGUMENT);
-    key[3] = rank == size - 1 ? 0 : key[3];
-    CHECK_EQUAL(eqp_key_cuts(comm, 10, key, zero, 2, NULL, cut), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_key_cuts(comm, 0, NULL, NULL, rank == 0 ? 3 : 2, NULL, cut), size > 1 ? EQP_ERR_ARGUMENT : EQP_OK);
-    CHECK_EQUAL(eqp_key_cuts(comm, 0, NULL, NULL, 0, NULL, cut), EQP_ERR_ARGUMENT);
 }

@@ -155,11 +155,11 @@ static bool is_named(const eqp_method *method, const char *name)
     return strcmp(method->name, name) == 0;
 }
 
-/* Checks the promises of the method, and the result against the parts. */
+/* The result against the parts; test_methods.c has what each method promises. */
 static void check_balance(const eqp_method *method, const layout *is, int nparts, const int *part,
                           const eqp_balance_result *r)
 {
-    double weight[ITEMS], one[ITEMS], total = 0, largest = 0;
+    double weight[ITEMS], one[ITEMS];
     int64_t moved = 0, bytes = 0;
     eqp_part_loads loads, counts;
 
@@ -167,8 +167,6 @@ static void check_balance(const eqp_method *method, const layout *is, int nparts
         const bool moves = i % 5 < nparts && i % 5 != part[i];
         weight[i] = weight_of(is, i);
         one[i] = 1;
-        total += weight[i];
-        largest = fmax(largest, weight[i]);
         moved += moves;
         bytes += moves ? 10 + i : 0;
     }
@@ -182,22 +180,12 @@ static void check_balance(const eqp_method *method, const layout *is, int nparts
     if (method->flags & EQP_KEEPS) {
         return;
     }
-    const double item = total > 0 ? largest * nparts / total : 0;
     /* Boxes between planes may be empty. */
     if (!(method->flags & EQP_SHAPED)) {
         CHECK_EQUAL(r->empty_parts, is->n < nparts ? nparts - is->n : 0);
     }
     if (is_named(method, "count")) {
         CHECK(counts.max - counts.mean < 1);
-    }
-    if (is_named(method, "sfc")) {
-        CHECK(r->imbalance <= item + 1e-9);
-    }
-    if (is_named(method, "rcb") && !is->one_place) {
-        CHECK(r->imbalance <= 0.05 + (2 + log2(nparts)) * item);
-    }
-    if (is_named(method, "tiles") && is->n == ITEMS) {
-        CHECK(r->imbalance <= 0.05 + item);
     }
 }
 
