@@ -169,23 +169,18 @@ TEST(positions_outside_are_clamped)
 
 TEST(equal_and_zero_loads_move_nothing)
 {
-    double load[MAX_PARTS];
-
-    for (int k = 0; k < 2; k++) {
-        for (int c = 0; c < NCOUNTS; c++) {
-            for (int zero = 0; zero < 2; zero++) {
-                FREED(eqp_boxes) *boxes = boxes_of(kinds[k], part_counts[c]);
-                for (int p = 0; p < MAX_PARTS; p++) {
-                    load[p] = zero ? 0 : 0.125;
-                }
-                for (int call = 0; call < 6; call++) {
-                    eqp_boxes_change change;
-                    assert_ok(eqp_boxes_rebalance(boxes, load, NULL, &change));
-                    assert_true(change.largest <= 1e-13);
-                }
-                check_cover(boxes);
-            }
+    for (int i = 0; i < 4 * NCOUNTS; i++) {
+        FREED(eqp_boxes) *boxes = boxes_of(kinds[i % 2], part_counts[i / 4]);
+        double load[MAX_PARTS];
+        for (int p = 0; p < MAX_PARTS; p++) {
+            load[p] = i / 2 % 2 ? 0 : 0.125;
         }
+        for (int call = 0; call < 6; call++) {
+            eqp_boxes_change change;
+            assert_ok(eqp_boxes_rebalance(boxes, load, NULL, &change));
+            assert_true(change.largest <= 1e-13);
+        }
+        check_cover(boxes);
     }
 }
 
@@ -377,42 +372,20 @@ TEST(bisection_divides_in_proportion)
     eqp_boxes_free(boxes);
 }
 
-TEST(one_part_with_everything)
-{
-    double load[MAX_PARTS] = {0};
-
-    for (int k = 0; k < 2; k++) {
-        for (int c = 0; c < NCOUNTS; c++) {
-            for (int last = 0; last < 2; last++) {
-                FREED(eqp_boxes) *boxes = boxes_of(kinds[k], part_counts[c]);
-                int heavy = last ? part_counts[c] - 1 : 0;
-                memset(load, 0, sizeof load);
-                load[heavy] = 1e-3;
-                for (int call = 0; call < (slow_here() ? 200 : 1000); call++) {
-                    assert_ok(eqp_boxes_rebalance(boxes, load, NULL, NULL));
-                }
-                check_cover(boxes);
-            }
-        }
-    }
-}
-
-/* All load in one point: whoever holds it has everything, walls close in on it for ever. */
-TEST(a_point_load_leaves_boxes_of_positive_size)
+/* The first part, the last one, or whichever holds a point has all load: walls close in on it for ever. */
+TEST(one_part_with_everything_leaves_boxes_of_positive_size)
 {
     const double where[3] = {7.3, 3.1, 108.9};
-    double load[MAX_PARTS];
 
-    for (int k = 0; k < 2; k++) {
-        for (int c = 0; c < NCOUNTS; c++) {
-            FREED(eqp_boxes) *boxes = boxes_of(kinds[k], part_counts[c]);
-            for (int call = 0; call < (slow_here() ? 300 : 2000); call++) {
-                memset(load, 0, sizeof load);
-                load[eqp_boxes_find(boxes, where)] = 1;
-                assert_ok(eqp_boxes_rebalance(boxes, load, NULL, NULL));
-            }
-            check_cover(boxes);
+    for (int i = 0; i < 3 * 2 * NCOUNTS; i++) {
+        const int parts = part_counts[i / 6];
+        FREED(eqp_boxes) *boxes = boxes_of(kinds[i % 2], parts);
+        for (int call = 0; call < (slow_here() ? 300 : 2000) / (i / 2 % 3 == 2 ? 1 : 2); call++) {
+            double load[MAX_PARTS] = {0};
+            load[i / 2 % 3 == 0 ? 0 : i / 2 % 3 == 1 ? parts - 1 : eqp_boxes_find(boxes, where)] = 1e-3;
+            assert_ok(eqp_boxes_rebalance(boxes, load, NULL, NULL));
         }
+        check_cover(boxes);
     }
 }
 
@@ -465,50 +438,45 @@ TEST(copies_go_on_alike)
 {
     double load[MAX_PARTS], bounds[MAX_PARTS][6], again[MAX_PARTS][6];
 
-    for (int k = 0; k < 2; k++) {
-        for (int c = 0; c < NCOUNTS; c++) {
-            eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]), *copy;
-            for (int call = 0; call < 7; call++) {
-                loads_from_points(boxes, load);
-                assert_ok(eqp_boxes_rebalance(boxes, load, NULL, NULL));
-            }
-            assert_ok(eqp_boxes_copy(boxes, &copy));
+    for (int i = 0; i < 2 * NCOUNTS; i++) {
+        FREED(eqp_boxes) *boxes = boxes_of(kinds[i % 2], part_counts[i / 2]), *copy;
+        for (int call = 0; call < 7; call++) {
             loads_from_points(boxes, load);
             assert_ok(eqp_boxes_rebalance(boxes, load, NULL, NULL));
-            assert_ok(eqp_boxes_rebalance(copy, load, NULL, NULL));
-            store(boxes, bounds[0]);
-            store(copy, again[0]);
-            assert_memory_equal(bounds, again, (size_t)part_counts[c] * sizeof *bounds);
-            eqp_boxes_free(boxes);
-            eqp_boxes_free(copy);
         }
+        assert_ok(eqp_boxes_copy(boxes, &copy));
+        loads_from_points(boxes, load);
+        assert_ok(eqp_boxes_rebalance(boxes, load, NULL, NULL));
+        assert_ok(eqp_boxes_rebalance(copy, load, NULL, NULL));
+        store(boxes, bounds[0]);
+        store(copy, again[0]);
+        assert_memory_equal(bounds, again, (size_t)part_counts[i / 2] * sizeof *bounds);
     }
+}
+
+static int make_copy_and_rebalance(eqp_boxes_kind kind)
+{
+    const int n[3] = {3, 2, 2};
+    const double load[12] = {5, 1, 2, 3};
+    eqp_boxes *boxes = NULL, *copy = NULL;
+    int code = eqp_boxes_create(kind, low0, high0, n, &boxes);
+
+    code = code ? code : eqp_boxes_copy(boxes, &copy);
+    code = code ? code : eqp_boxes_rebalance(copy, load, NULL, NULL);
+    eqp_boxes_free(boxes);
+    eqp_boxes_free(copy);
+    return code;
 }
 
 TEST(failing_allocations_are_reported)
 {
-    const int n[3] = {3, 2, 2};
-    double load[12] = {5, 1, 2, 3};
+    int code;
 
     SKIP_IF(!failing_malloc_works);
-    for (int k = 0; k < 2; k++) {
-        eqp_boxes *boxes = NULL, *copy = NULL;
-        int code;
-        for (int64_t i = 0;; i++) {
-            failing_malloc_start(i);
-            code = eqp_boxes_create(kinds[k], low0, high0, n, &boxes);
-            code = code ? code : eqp_boxes_copy(boxes, &copy);
-            code = code ? code : eqp_boxes_rebalance(copy, load, NULL, NULL);
-            if (!failing_malloc_stop()) {
-                break;
-            }
+    for (int kind = 0; kind < 2; kind++) {
+        for (int64_t k = 0; FAILING_MALLOC(k, code = make_copy_and_rebalance(kinds[kind])); k++) {
             assert_int_equal(code, EQP_ERR_MEMORY);
-            eqp_boxes_free(boxes);
-            eqp_boxes_free(copy);
-            boxes = copy = NULL;
         }
         assert_ok(code);
-        eqp_boxes_free(boxes);
-        eqp_boxes_free(copy);
     }
 }

@@ -22,23 +22,37 @@ static void random_counts(uint64_t *seed, int n, int64_t *count)
     }
 }
 
+static eqp_cost_sums sums_of(int nkinds, int weighting)
+{
+    eqp_cost_sums sums;
+
+    assert_ok(eqp_cost_sums_init(&sums, nkinds, (eqp_cost_weighting)weighting));
+    return sums;
+}
+
+static eqp_cost_fit fit_of(const eqp_cost_sums *sums)
+{
+    eqp_cost_fit fit;
+
+    assert_ok(eqp_cost_fit_compute(sums, &fit));
+    return fit;
+}
+
 TEST(exact_costs_come_back)
 {
     const double cost[EQP_COST_KINDS] = {1.1e-10, 2.6e-9, 0.0, 4e-8, 3.3e-9, 1e-7, 5e-11, 2e-9};
 
     for (int weighting = EQP_COST_ABSOLUTE; weighting <= EQP_COST_RELATIVE; weighting++) {
         for (int n = 1; n <= EQP_COST_KINDS; n++) {
-            eqp_cost_sums sums;
-            eqp_cost_fit fit;
+            eqp_cost_sums sums = sums_of(n, weighting);
             int64_t count[EQP_COST_KINDS];
             uint64_t seed = 3;
 
-            assert_ok(eqp_cost_sums_init(&sums, n, (eqp_cost_weighting)weighting));
             for (int i = 0; i < 60; i++) {
                 random_counts(&seed, n, count);
                 assert_ok(eqp_cost_sums_add(&sums, count, dot(n, cost, count)));
             }
-            assert_ok(eqp_cost_fit_compute(&sums, &fit));
+            eqp_cost_fit fit = fit_of(&sums);
             assert_int_equal(fit.nkinds, n);
             assert_true(fit.samples == 60.0);
             assert_near(fit.rmse, 0.0, 1e-6);
@@ -58,13 +72,11 @@ TEST(two_kinds_by_hand)
 {
     /* Normal equations 5 a + 4 b = 14, 4 a + 5 b = 13: a = 2, b = 1, no error. */
     const int64_t one[] = {1, 2}, two[] = {2, 1};
-    eqp_cost_sums sums;
-    eqp_cost_fit fit;
+    eqp_cost_sums sums = sums_of(2, EQP_COST_ABSOLUTE);
 
-    assert_ok(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE));
     assert_ok(eqp_cost_sums_add(&sums, one, 4.0));
     assert_ok(eqp_cost_sums_add(&sums, two, 5.0));
-    assert_ok(eqp_cost_fit_compute(&sums, &fit));
+    eqp_cost_fit fit = fit_of(&sums);
     assert_near(fit.cost[0], 2.0, 1e-8);
     assert_near(fit.cost[1], 1.0, 1e-8);
 }
@@ -74,19 +86,17 @@ TEST(errors_are_relative_to_the_mean_or_to_each_sample)
     /* One kind, one interaction each: absolute fit = mean 2, rmse 1 of 2. Relative: c = (1/1 + 1/3) / (1/1 + 1/9) =
      * 6/5, errors 1/5 and -3/5. */
     const int64_t one[] = {1};
-    eqp_cost_sums sums;
-    eqp_cost_fit fit;
+    eqp_cost_sums sums = sums_of(1, EQP_COST_ABSOLUTE);
 
-    assert_ok(eqp_cost_sums_init(&sums, 1, EQP_COST_ABSOLUTE));
     assert_ok(eqp_cost_sums_add(&sums, one, 1.0));
     assert_ok(eqp_cost_sums_add(&sums, one, 3.0));
-    assert_ok(eqp_cost_fit_compute(&sums, &fit));
+    eqp_cost_fit fit = fit_of(&sums);
     assert_near(fit.cost[0], 2.0, 1e-9);
     assert_near(fit.rmse, 0.5, 1e-9);
-    assert_ok(eqp_cost_sums_init(&sums, 1, EQP_COST_RELATIVE));
+    sums = sums_of(1, EQP_COST_RELATIVE);
     assert_ok(eqp_cost_sums_add(&sums, one, 1.0));
     assert_ok(eqp_cost_sums_add(&sums, one, 3.0));
-    assert_ok(eqp_cost_fit_compute(&sums, &fit));
+    fit = fit_of(&sums);
     assert_near(fit.cost[0], 1.2, 1e-9);
     assert_near(fit.rmse, sqrt((0.04 + 0.36) / 2.0), 1e-9);
 }
@@ -94,17 +104,15 @@ TEST(errors_are_relative_to_the_mean_or_to_each_sample)
 TEST(an_unseen_kind_costs_nothing_and_is_marked)
 {
     const double cost[] = {3e-9, 0.0, 7e-9};
-    eqp_cost_sums sums;
-    eqp_cost_fit fit;
+    eqp_cost_sums sums = sums_of(3, EQP_COST_RELATIVE);
     uint64_t seed = 8;
 
-    assert_ok(eqp_cost_sums_init(&sums, 3, EQP_COST_RELATIVE));
     for (int i = 0; i < 20; i++) {
         int64_t count[] = {(int64_t)(1e8 * noise(&seed)), 0, (int64_t)(1e8 * noise(&seed))};
 
         assert_ok(eqp_cost_sums_add(&sums, count, dot(3, cost, count)));
     }
-    assert_ok(eqp_cost_fit_compute(&sums, &fit));
+    eqp_cost_fit fit = fit_of(&sums);
     assert_true(fit.seen[0] && !fit.seen[1] && fit.seen[2]);
     assert_true(fit.cost[1] == 0.0);
     assert_near(fit.cost[0] / cost[0], 1.0, 1e-7);
@@ -114,12 +122,10 @@ TEST(an_unseen_kind_costs_nothing_and_is_marked)
 TEST(one_sample_is_met_and_split_evenly)
 {
     const int64_t count[] = {100, 4000, 0};
-    eqp_cost_sums sums;
-    eqp_cost_fit fit;
+    eqp_cost_sums sums = sums_of(3, EQP_COST_ABSOLUTE);
 
-    assert_ok(eqp_cost_sums_init(&sums, 3, EQP_COST_ABSOLUTE));
     assert_ok(eqp_cost_sums_add(&sums, count, 8.0));
-    assert_ok(eqp_cost_fit_compute(&sums, &fit));
+    eqp_cost_fit fit = fit_of(&sums);
     assert_near(eqp_cost_fit_predict(&fit, count), 8.0, 1e-6);
     assert_near(fit.cost[0] * 100.0, 4.0, 1e-3);
     assert_near(fit.cost[1] * 4000.0, 4.0, 1e-3);
@@ -128,18 +134,16 @@ TEST(one_sample_is_met_and_split_evenly)
 
 TEST(a_single_mixture_is_predicted_without_exploding_costs)
 {
-    eqp_cost_sums sums;
-    eqp_cost_fit fit;
+    eqp_cost_sums sums = sums_of(3, EQP_COST_ABSOLUTE);
     uint64_t seed = 21;
 
-    assert_ok(eqp_cost_sums_init(&sums, 3, EQP_COST_ABSOLUTE));
     for (int i = 0; i < 200; i++) {
         int64_t n = (int64_t)(1e6 * noise(&seed)) + 1, count[] = {n, 3 * n, 7 * n};
 
         /* 10 ns per n in all, and a percent of noise. */
         assert_ok(eqp_cost_sums_add(&sums, count, 1e-8 * (double)n * (1.0 + 0.02 * (noise(&seed) - 0.5))));
     }
-    assert_ok(eqp_cost_fit_compute(&sums, &fit));
+    eqp_cost_fit fit = fit_of(&sums);
     const int64_t mixture[] = {1000000, 3000000, 7000000};
     assert_near(eqp_cost_fit_predict(&fit, mixture), 1e-2, 1e-5);
     for (int k = 0; k < 3; k++) {
@@ -151,11 +155,9 @@ TEST(a_single_mixture_is_predicted_without_exploding_costs)
 TEST(expectations_separate_kinds_that_samples_cannot)
 {
     const double cost[] = {1e-8, 4e-7, 3e-9}, expected[] = {2e-8, 8e-7, 2e-9};
-    eqp_cost_sums sums;
-    eqp_cost_fit fit;
+    eqp_cost_sums sums = sums_of(3, EQP_COST_RELATIVE);
     uint64_t seed = 5;
 
-    assert_ok(eqp_cost_sums_init(&sums, 3, EQP_COST_RELATIVE));
     for (int i = 0; i < 300; i++) {
         /* The first two hardly ever come in other proportions than 40 to 1. */
         const int64_t n = 1 + (int64_t)(1e4 * noise(&seed));
@@ -163,7 +165,7 @@ TEST(expectations_separate_kinds_that_samples_cannot)
 
         assert_ok(eqp_cost_sums_add(&sums, count, dot(3, cost, count) * (1.0 + 0.2 * (noise(&seed) - 0.5))));
     }
-    assert_ok(eqp_cost_fit_compute(&sums, &fit));
+    eqp_cost_fit fit = fit_of(&sums);
     assert_true(fabs(fit.cost[0] / cost[0] - 1.0) > 0.3); /* noise */
     assert_ok(eqp_cost_fit_near(&sums, expected, 0.01, &fit));
     for (int k = 0; k < 3; k++) {
@@ -175,10 +177,9 @@ TEST(invalid_expectations_are_refused)
 {
     const double good[] = {1.0, 1.0}, negative[] = {1.0, -1e-9}, undefined[] = {NAN, 1.0};
     const int64_t count[] = {3, 5};
-    eqp_cost_sums sums;
+    eqp_cost_sums sums = sums_of(2, EQP_COST_RELATIVE);
     eqp_cost_fit fit = {.nkinds = 77};
 
-    assert_ok(eqp_cost_sums_init(&sums, 2, EQP_COST_RELATIVE));
     assert_ok(eqp_cost_sums_add(&sums, count, 1.0));
     assert_refused(eqp_cost_fit_near(&sums, negative, 0.1, &fit));
     assert_refused(eqp_cost_fit_near(&sums, undefined, 0.1, &fit));
@@ -197,14 +198,14 @@ TEST(noise_moves_costs_by_a_little)
     uint64_t seed = 77;
 
     for (int weighting = EQP_COST_ABSOLUTE; weighting <= EQP_COST_RELATIVE; weighting++) {
-        assert_ok(eqp_cost_sums_init(&sums, 3, (eqp_cost_weighting)weighting));
+        sums = sums_of(3, weighting);
         for (int i = 0; i < 2000; i++) {
             int64_t count[] = {(int64_t)(1e8 * noise(&seed)), (int64_t)(1e8 * noise(&seed)),
                                (int64_t)(1e7 * noise(&seed))};
 
             assert_ok(eqp_cost_sums_add(&sums, count, dot(3, cost, count) * (1.0 + 0.1 * (noise(&seed) - 0.5))));
         }
-        assert_ok(eqp_cost_fit_compute(&sums, &fit));
+        fit = fit_of(&sums);
         for (int k = 0; k < 3; k++) {
             assert_near(fit.cost[k] / cost[k], 1.0, 0.03);
         }
@@ -272,10 +273,8 @@ TEST(the_active_set_finds_what_brute_force_finds)
     for (int trial = 0; trial < 300; trial++) {
         int n = 1 + trial % 6;
         double g[EQP_COST_KINDS][EQP_COST_KINDS] = {{0.0}}, b[EQP_COST_KINDS] = {0.0}, ss = 0.0, total = 0.0;
-        eqp_cost_sums sums;
-        eqp_cost_fit fit;
+        eqp_cost_sums sums = sums_of(n, EQP_COST_ABSOLUTE);
 
-        assert_ok(eqp_cost_sums_init(&sums, n, EQP_COST_ABSOLUTE));
         for (int i = 0; i < 12; i++) {
             int64_t count[EQP_COST_KINDS];
             /* Time that has nothing to do with some of the kinds drives their costs against zero. */
@@ -295,7 +294,7 @@ TEST(the_active_set_finds_what_brute_force_finds)
             ss += seconds * seconds;
             total += seconds;
         }
-        assert_ok(eqp_cost_fit_compute(&sums, &fit));
+        eqp_cost_fit fit = fit_of(&sums);
         for (int k = 0; k < n; k++) {
             bounded += fit.cost[k] == 0.0;
         }
@@ -327,7 +326,7 @@ TEST(merged_sums_fit_like_all_samples)
     }
     assert_ok(eqp_cost_sums_merge(&part[2], &part[0]));
     assert_ok(eqp_cost_sums_merge(&part[2], &part[1]));
-    assert_ok(eqp_cost_fit_compute(&all, &whole));
+    whole = fit_of(&all);
     assert_ok(eqp_cost_fit_compute(&part[2], &merged));
     assert_true(merged.samples == 30.0);
     for (int k = 0; k < 2; k++) {
@@ -346,16 +345,16 @@ TEST(samples_without_information_are_left_out)
     eqp_cost_sums sums, empty;
     eqp_cost_fit fit;
 
-    assert_ok(eqp_cost_sums_init(&sums, 2, EQP_COST_RELATIVE));
+    sums = sums_of(2, EQP_COST_RELATIVE);
     empty = sums;
     assert_ok(eqp_cost_sums_add(&sums, none, 0.5));
     assert_ok(eqp_cost_sums_add(&sums, some, 0.0));
     assert_memory_equal(&sums, &empty, sizeof sums);
     assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_ERR_STATE);
     /* Time is zero, and so are the costs. */
-    assert_ok(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE));
+    sums = sums_of(2, EQP_COST_ABSOLUTE);
     assert_ok(eqp_cost_sums_add(&sums, some, 0.0));
-    assert_ok(eqp_cost_fit_compute(&sums, &fit));
+    fit = fit_of(&sums);
     assert_true(fit.cost[0] == 0.0 && fit.cost[1] == 0.0 && fit.rmse == 0.0);
 }
 
@@ -371,7 +370,7 @@ TEST(wrong_samples_are_refused_and_change_nothing)
     assert_refused(eqp_cost_sums_init(&sums, 0, EQP_COST_ABSOLUTE));
     assert_refused(eqp_cost_sums_init(&sums, EQP_COST_KINDS + 1, EQP_COST_ABSOLUTE));
     assert_refused(eqp_cost_fit_compute(&sums, &fit));
-    assert_ok(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE));
+    sums = sums_of(2, EQP_COST_ABSOLUTE);
     old = sums;
     assert_int_equal(eqp_cost_sums_add(&sums, bad, 1.0), EQP_ERR_DATA);
     assert_int_equal(eqp_cost_sums_add(&sums, good, -1.0), EQP_ERR_DATA);
@@ -387,17 +386,15 @@ TEST(wrong_samples_are_refused_and_change_nothing)
 TEST(the_largest_counts_and_times_fit)
 {
     const int64_t count[] = {INT64_MAX, INT64_MAX / 3}, other[] = {INT64_MAX / 5, INT64_MAX};
-    eqp_cost_sums sums;
-    eqp_cost_fit fit;
+    eqp_cost_sums sums = sums_of(2, EQP_COST_ABSOLUTE);
 
-    assert_ok(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE));
     assert_ok(eqp_cost_sums_add(&sums, count, 1e100));
     assert_ok(eqp_cost_sums_add(&sums, other, 1e100));
-    assert_ok(eqp_cost_fit_compute(&sums, &fit));
+    eqp_cost_fit fit = fit_of(&sums);
     assert_near(eqp_cost_fit_predict(&fit, count) / 1e100, 1.0, 1e-6);
-    assert_ok(eqp_cost_sums_init(&sums, 2, EQP_COST_RELATIVE));
+    sums = sums_of(2, EQP_COST_RELATIVE);
     assert_ok(eqp_cost_sums_add(&sums, count, 1.1e-100));
-    assert_ok(eqp_cost_fit_compute(&sums, &fit));
+    fit = fit_of(&sums);
     assert_near(eqp_cost_fit_predict(&fit, count) / 1.1e-100, 1.0, 1e-6);
 }
 

@@ -391,21 +391,25 @@ TEST(swinging_stops_at_the_best_bounds)
 
 TEST(seconds_become_whole_units)
 {
-    int64_t load = -1;
+    static const struct {
+        double seconds, unit;
+        int code;
+        int64_t least, most;
+    } cases[] = {{1.9999, 1, EQP_OK, 1, 1},
+                 {0, 1e-9, EQP_OK, 0, 0},
+                 {2.5e-6, 1e-9, EQP_OK, 2499, 2500},
+                 {-1e-9, 1e-9, EQP_ERR_DATA, 7, 7},
+                 {NAN, 1e-9, EQP_ERR_DATA, 7, 7},
+                 {INFINITY, 1e-9, EQP_ERR_DATA, 7, 7},
+                 {1e10, 1e-9, EQP_ERR_OVERFLOW, 7, 7},
+                 {1, 0, EQP_ERR_ARGUMENT, 7, 7},
+                 {1, NAN, EQP_ERR_ARGUMENT, 7, 7}};
 
-    assert_ok(eqp_feedback_load(1.9999, 1, &load));
-    assert_int_equal(load, 1);
-    assert_ok(eqp_feedback_load(0, 1e-9, &load));
-    assert_int_equal(load, 0);
-    assert_ok(eqp_feedback_load(2.5e-6, 1e-9, &load));
-    assert_in_range(load, 2499, 2500);
-    assert_int_equal(eqp_feedback_load(-1e-9, 1e-9, &load), EQP_ERR_DATA);
-    assert_int_equal(eqp_feedback_load(NAN, 1e-9, &load), EQP_ERR_DATA);
-    assert_int_equal(eqp_feedback_load(INFINITY, 1e-9, &load), EQP_ERR_DATA);
-    assert_int_equal(eqp_feedback_load(1e10, 1e-9, &load), EQP_ERR_OVERFLOW);
-    assert_refused(eqp_feedback_load(1, 0, &load));
-    assert_refused(eqp_feedback_load(1, NAN, &load));
-    assert_in_range(load, 2499, 2500);
+    for (int i = 0; i < COUNT_OF(cases); i++) {
+        int64_t load = 7;
+        assert_int_equal(eqp_feedback_load(cases[i].seconds, cases[i].unit, &load), cases[i].code);
+        assert_in_range(load, cases[i].least, cases[i].most);
+    }
 }
 
 TEST(bad_arguments_are_refused)

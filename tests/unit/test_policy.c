@@ -106,19 +106,6 @@ TEST(auto_renews_when_the_loss_has_paid_for_it)
     assert_maps_every(11, 50);
 }
 
-TEST(an_expensive_map_is_renewed_less_often)
-{
-    const eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    int last = 301;
-
-    for (double price = 0.1; price < 100.0; price *= 4.0) {
-        const int maps = run(&o, 300, 0.01, 0.01, price);
-        assert_true(maps < last);
-        last = maps;
-    }
-    assert_in_range(last, 1, 10);
-}
-
 TEST(an_imbalance_that_is_incurable_or_tolerated_is_left_alone)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);

@@ -283,20 +283,6 @@ TEST(measured_ranks_share_what_they_were_given)
     }
 }
 
-/* The second batch of table 2.1 with the first rank measured at its declared speed. */
-TEST(second_batch_knows_who_was_as_fast_as_said)
-{
-    eqp_schedule_options options = eqp_schedule_options_defaults();
-
-    options.weight = table_weights;
-    FREED(eqp_schedule) *schedule = schedule_of("awf-b", 800, 4, &options);
-    for (int r = 0; r < 4; r++) {
-        assert_int_equal(next_size(schedule, r), 100 * table_weights[r]);
-    }
-    record(schedule, 0, 150, 100, 0, 0);
-    assert_int_equal(next_size(schedule, 0), 75);
-}
-
 /* Section 4.8: a given size of the first chunks measures weights, which weighted factoring keeps. */
 TEST(first_chunks_are_as_the_user_says)
 {

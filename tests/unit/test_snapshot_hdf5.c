@@ -149,22 +149,6 @@ TEST(shapes_and_types_are_checked)
     }
 }
 
-TEST(attributes_of_the_wrong_kind_are_refused)
-{
-    static const char *const name[] = {"NumPart_ThisFile", "NumPart_Total", "MassTable", "Time"};
-    static const double number[4] = {1, 1, 1, 1};
-
-    for (int k = 0; k < 4; k++) {
-        const hid_t type = H5Tcopy(k == 3 ? H5T_C_S1 : H5T_IEEE_F64LE);
-        spec s = usual();
-        s.without = name[k];
-        save_spec(in_folder("a"), &s);
-        add_numbers("Header", false, name[k], k == 3 ? 0 : 4, type, k == 3 ? type : H5T_NATIVE_DOUBLE, number);
-        H5Tclose(type);
-        refuse_open(in_folder("a"), EQP_ERR_FORMAT, name[k]);
-    }
-}
-
 /* The header and the shapes agree on counts that the bytes stored cannot hold. */
 TEST(counts_that_lie_are_refused)
 {
