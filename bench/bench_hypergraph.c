@@ -5,11 +5,11 @@
  *
  * CSV, one row for every number of pins (from LEAST_PINS, 10000, by factors of ten to MOST_PINS, 1000000), ids
  * (`hashed` over 63 bits or `small` consecutive ones), pins per unit, and sharing: pins per different id in the mean.
- * create_s and median_s are the least and the median CPU seconds of eqp_hypergraph_create(), qsort_s the least ones of
+ * create_s and median_s are the least and the median CPU seconds of eqp__hypergraph_create(), qsort_s the least ones of
  * the sort, ratio is create_s / qsort_s. */
+#include "methods/frame/hypergraph.h"
 #include "timing.h"
 
-#include <equipoise/more/assign.h>
 #include <equipoise/more/random.h>
 #include <equipoise/survey.h>
 
@@ -54,12 +54,12 @@ static void row(int64_t npins, bool hashed, int64_t per_unit, int64_t sharing)
     for (int r = 0; r < repetitions; r++) {
         eqp_hypergraph *graph = NULL;
         double start = eqp_cpu_seconds();
-        if (eqp_hypergraph_create(n, NULL, first, pin, &graph) != EQP_OK) {
+        if (eqp__hypergraph_create(n, NULL, first, pin, &graph) != EQP_OK) {
             bench_die("cannot build the hypergraph");
         }
         bench_times_add_since(&create, start);
-        nedges = eqp_hypergraph_arrays(graph).nedges;
-        eqp_hypergraph_free(graph);
+        nedges = eqp__hypergraph_arrays(graph).nedges;
+        eqp__hypergraph_free(graph);
         if (r < 3) {
             memcpy(copy, pin, (size_t)npins * sizeof *pin);
             start = eqp_cpu_seconds();

@@ -2,10 +2,10 @@
 // The k-d tree against nanoflann in three dimensions: building, and the nearest point of many places. CSV.
 //
 //   build/bench/bench_kdtree 1000
-//   build/bench/bench_kdtree 1000000 double random
+//   build/bench/bench_kdtree 1000000 random
 //
-// Arguments: the number of points, then the only type (double, float) and the only order of points and queries (curve,
-// random) to measure, else both. Points are uniform or of a Plummer sphere; our tree copies its points. Queries are
+// Arguments: the number of points, then the only order of points and queries (curve, random) to measure, else both.
+// Points are uniform or of a Plummer sphere; our tree copies its points. Queries are
 // "near", points of the set moved by 0.3 of the local mean distance, or "uniform" in the points' box. Times are medians
 // of CPU seconds; the two libraries take turns. "best" rows use the leaf size of each library with which it found these
 // nearest points fastest, "same" rows 10. "differ" counts the queries for which the libraries found different
@@ -70,13 +70,6 @@ template <> struct ours<double> {
     static constexpr auto create = eqp_kdtree_create;
     static constexpr auto nearest = eqp_kdtree_nearest;
     static constexpr auto destroy = eqp_kdtree_free;
-};
-
-template <> struct ours<float> {
-    using tree = eqp_kdtreef;
-    static constexpr auto create = eqp_kdtreef_create;
-    static constexpr auto nearest = eqp_kdtreef_nearest;
-    static constexpr auto destroy = eqp_kdtreef_free;
 };
 
 template <typename Real> class our_tree
@@ -356,23 +349,15 @@ int main(int argc, char **argv)
     const auto wanted = [&](int at, const char *word) { return argc <= at || std::string(argv[at]) == word; };
 
     if (n == 0) {
-        bench_die("POINTS [double|float [curve|random]]");
+        bench_die("POINTS [curve|random]");
     }
     std::printf("points,type,distribution,order,queries,leaf,our_leaf,their_leaf,our_build_s,their_build_s,"
                 "build_ratio,our_ns,their_ns,ratio,differ\n");
-    for (const char *type : {"double", "float"}) {
-        for (const char *kind : {"uniform", "plummer"}) {
-            for (const char *order : {"curve", "random"}) {
-                const bool plummer = kind == std::string("plummer"), sorted = order == std::string("curve");
-                const std::string head = std::to_string(n) + "," + type + "," + kind + "," + order;
-                if (!wanted(2, type) || !wanted(3, order)) {
-                    continue;
-                }
-                if (type == std::string("float")) {
-                    compare<float>(head, n, plummer, sorted);
-                } else {
-                    compare<double>(head, n, plummer, sorted);
-                }
+    for (const char *kind : {"uniform", "plummer"}) {
+        for (const char *order : {"curve", "random"}) {
+            const bool plummer = kind == std::string("plummer"), sorted = order == std::string("curve");
+            if (wanted(2, order)) {
+                compare<double>(std::to_string(n) + ",double," + kind + "," + order, n, plummer, sorted);
             }
         }
     }

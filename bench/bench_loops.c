@@ -3,6 +3,8 @@
  *     bench_loops FILE PROCS one-sided|master CHUNK STEPS METHOD...
  * CHUNK is that of eqp_schedule_options; the last of STEPS runs counts, the earlier ones teach adaptive methods. One
  * process, no MPI. Prints method,cost,cov. */
+#include "loops/rules.h"
+
 #include <equipoise/more/base.h>
 #include <equipoise/more/loops.h>
 
@@ -56,7 +58,7 @@ static int simulate(const char *name, int64_t n, const double *cost, int nranks,
 
     EQP_TRY(eqp_schedule_create(eqp_schedule_method_find(name), n, nranks, options, &schedule));
     for (int step = 0; step < steps; step++) {
-        EQP_TRY(step > 0 ? eqp_schedule_restart(schedule, n) : EQP_OK);
+        EQP_TRY(step > 0 ? eqp__schedule_restart(schedule, n) : EQP_OK);
         EQP_TRY(eqp_schedule_simulate(schedule, cost, machine, &outcome));
     }
     printf("%s,%.9g,%.9g\n", name, outcome.cost, outcome.cov);

@@ -72,7 +72,7 @@ static double renew(eqp_balancer *balancer)
 static int64_t run_round(bh_simulation *sim, eqp_balancer *balancer, double *force, double *with, double *units)
 {
     eqp_rank_row row = {.load = 0};
-    eqp_step step;
+    eqp_step step = eqp_step_defaults();
     bh_evaluated result;
     const eqp_work work = {.row = &row, .count = result.counts.of, .timings = sim->evaluator.timings};
 

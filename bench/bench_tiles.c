@@ -6,11 +6,11 @@
  * Particles (32768), in clusters or spread evenly, interact with all particles within a cutoff that gives each
  * INTERACTIONS (547) on average. Every k-th interaction is an item; k is such that a part of the largest number of
  * parts has SAMPLES (400) items. CSV, a row for every set, shape and number of parts, with the least and the median CPU
- * seconds of eqp_tiles_create(). */
+ * seconds of eqp__tiles_create(). */
 #include "lists.h"
+#include "methods/tiles/tiles.h"
 #include "timing.h"
 
-#include <equipoise/more/tiles.h>
 #include <equipoise/survey.h>
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ enum { REPEATS = 3, LEAST_PARTS = 64, MOST_PARTS = 4096 };
 
 static void row(const char *set, const eqp_tiles_items *items, enum eqp_tiles_shape shape, int nparts)
 {
-    eqp_tiles_options options = eqp_tiles_options_defaults();
+    eqp_tiles_options options = eqp__tiles_options_defaults();
     int *part = bench_room(items->n, sizeof *part);
     bench_times times = {0};
 
@@ -30,11 +30,11 @@ static void row(const char *set, const eqp_tiles_items *items, enum eqp_tiles_sh
     for (int r = 0; r < REPEATS; r++) {
         eqp_tiles *tree = NULL;
         const double start = eqp_cpu_seconds();
-        if (eqp_tiles_create(items, &options, part, &tree, NULL)) {
+        if (eqp__tiles_create(items, &options, part, &tree, NULL)) {
             bench_die("cannot cut");
         }
         bench_times_add_since(&times, start);
-        eqp_tiles_free(tree);
+        eqp__tiles_free(tree);
     }
     printf("%s,%s,%d,%lld,%.5f,%.5f\n", set, shape == EQP_TILES_FREE ? "free" : "jagged", nparts, (long long)items->n,
            bench_least(&times), bench_median(&times));

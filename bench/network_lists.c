@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lists.h"
 
+#include "io/paradis_text.h"
 #include "timing.h"
 
 #include <equipoise/error.h>
 #include <equipoise/more/curve.h>
-#include <equipoise/more/paradis.h>
+#include <equipoise/more/io.h>
 
 #include <math.h>
 #include <stdbool.h>
@@ -56,7 +57,7 @@ static void add_node(network *w, const eqp_paradis_node *read, const eqp_paradis
     node *made = &w->node[w->n++];
     *made = (node){.tag = read->tag};
     memcpy(made->at.x, read->x, sizeof made->at.x);
-    eqp_paradis_fold(w->low, high, periodic, made->at.x);
+    eqp__paradis_fold(w->low, high, periodic, made->at.x);
     for (int a = 0; a < read->narms; a++) {
         if (read->tag < arm[a].tag) {
             w->segment = grown(w->segment, w->nsegments, &w->segment_room, sizeof *w->segment);

@@ -24,10 +24,10 @@
 #include "../apps/barneshut/physics/serial.h"
 #include "../apps/dislocation/drive/simulation.h"
 
-#include <equipoise/more/assign.h>
 #include <equipoise/more/base.h>
 #include <equipoise/more/curve.h>
 #include <equipoise/more/kdtree.h>
+#include <equipoise/more/methods.h>
 
 #include <inttypes.h>
 #include <math.h>

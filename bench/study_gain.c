@@ -16,11 +16,13 @@
 #include "timing.h"
 
 #include "../apps/loadbench/physics/graph.h"
+#include "cost/elements.h"
+#include "decide/policy.h"
+#include "methods/diffusion/diffusion.h"
+#include "methods/frame/parts.h"
 
-#include <equipoise/more/assign.h>
 #include <equipoise/more/base.h>
-#include <equipoise/more/diffusion.h>
-#include <equipoise/more/gain.h>
+#include <equipoise/more/methods.h>
 #include <equipoise/more/random.h>
 
 #include <inttypes.h>
@@ -122,7 +124,7 @@ static eqp_part_loads loads_of(const world *w, const int *part)
 {
     eqp_part_loads loads;
 
-    check(eqp_parts_load(w->graph.n, w->weight, part, w->nparts, NULL, NULL, &loads));
+    check(eqp__parts_load(w->graph.n, w->weight, part, w->nparts, NULL, NULL, &loads));
     return loads;
 }
 
@@ -160,7 +162,7 @@ static outcome go_global(world *w, const eqp_gain_case *c)
 /* A step of moves before each step, until one moves nothing. */
 static outcome go_diffusive(world *w, const eqp_gain_case *c)
 {
-    eqp_diffusion_options options = eqp_diffusion_options_defaults();
+    eqp_diffusion_options options = eqp__diffusion_options_defaults();
     outcome made = {0.0, loads_of(w, w->part).max};
     int *next = NULL;
     int64_t left = c->steps;
@@ -168,7 +170,7 @@ static outcome go_diffusive(world *w, const eqp_gain_case *c)
     check(eqp_array_create(&next, w->graph.n, sizeof *next));
     options.steps = 1;
     for (double moved = 1; left > 0 && moved > 0; left--) {
-        check(eqp_diffusion_move(&w->e, w->nparts, &options, next));
+        check(eqp__diffusion_move(&w->e, w->nparts, &options, next));
         moved = most_moved(w, w->part, next);
         memcpy(w->part, next, (size_t)w->graph.n * sizeof *next);
         made.reached = loads_of(w, w->part).max;
@@ -183,17 +185,17 @@ static outcome go_diffusive(world *w, const eqp_gain_case *c)
 /* The model's estimate before the first step. */
 static eqp_gain_choice ask(world *w, const eqp_gain_case *c)
 {
-    eqp_diffusion_options options = eqp_diffusion_options_defaults();
+    eqp_diffusion_options options = eqp__diffusion_options_defaults();
     double load_max[MOST_STEPS], moved_max[MOST_STEPS];
     eqp_part_graph *graph = NULL;
     eqp_gain_choice choice;
     int64_t steps = c->steps < MOST_STEPS ? c->steps : MOST_STEPS, converged = 0;
 
     options.steps = steps;
-    check(eqp_part_graph_create(&w->e, w->nparts, NULL, &graph));
-    check(eqp_diffusion_simulate(graph, &options, load_max, moved_max, &converged));
-    eqp_part_graph_free(graph);
-    check(eqp_gain_choose(c, converged < steps ? converged : steps, load_max, moved_max, &choice));
+    check(eqp__part_graph_create(&w->e, w->nparts, NULL, &graph));
+    check(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &converged));
+    eqp__part_graph_free(graph);
+    check(eqp__gain_choose(c, converged < steps ? converged : steps, load_max, moved_max, &choice));
     return choice;
 }
 

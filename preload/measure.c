@@ -4,7 +4,7 @@
  * of the calling thread is read twice, and the difference does not count as work. */
 #include "world.h"
 
-#include <equipoise/more/file.h>
+#include <equipoise/more/base.h>
 
 #include <pthread.h>
 #include <stdatomic.h>

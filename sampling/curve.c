@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "units_internal.h"
 #include "versions.h"
 #include <equipoise/error.h>
 #include <equipoise/more/curve.h>
@@ -87,7 +88,7 @@ static uint64_t translate(const uint8_t table[STATES][8], uint64_t from)
     return to;
 }
 
-uint64_t eqp_hilbert_key(uint32_t x, uint32_t y, uint32_t z)
+uint64_t eqp__hilbert_key(uint32_t x, uint32_t y, uint32_t z)
 {
     return translate(place_of_child, spread(x) << 2 | spread(y) << 1 | spread(z));
 }

@@ -104,14 +104,6 @@ KD_TARGET_AVX2 KD_INLINE double min_of_4(__m256d x)
 
     return _mm_cvtsd_f64(_mm_min_sd(two, _mm_unpackhi_pd(two, two)));
 }
-
-KD_TARGET_AVX2 KD_INLINE float min_of_8(__m256 x)
-{
-    const __m128 four = _mm_min_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
-    const __m128 two = _mm_min_ps(four, _mm_movehl_ps(four, four));
-
-    return _mm_cvtss_f32(_mm_min_ss(two, _mm_shuffle_ps(two, two, 1)));
-}
 #endif
 
 #define KD_SEARCH KD_STATIC(search)
@@ -142,46 +134,4 @@ KD_TARGET_AVX2 KD_INLINE float min_of_8(__m256 x)
 #define KD_SSE(name) _mm_##name##_pd
 #define KD_SSE_VECTOR __m128d
 #define KD_SSE_LANES 2
-#include "kdtree_one.h"
-
-#undef KD_REAL
-#undef KD_KEY
-#undef KD_TREE
-#undef KD_PUBLIC
-#undef KD_STATIC
-#undef KD_ISA_PLAIN
-#undef KD_ISA_AVX2
-#undef KD_CHECK
-#undef KD_USE
-#undef KD_PARTS
-#undef KD_VECTOR
-#undef KD_V
-#undef KD_CAST
-#undef KD_UNCAST
-#undef KD_SET_KEY
-#undef KD_GREATER
-#undef KD_HORIZONTAL_MIN
-#undef KD_SSE
-#undef KD_SSE_VECTOR
-#undef KD_SSE_LANES
-#define KD_REAL float
-#define KD_KEY uint32_t
-#define KD_TREE eqp_kdtreef
-#define KD_PUBLIC(name) eqp_kdtreef_##name
-#define KD_STATIC(name) name##_float
-#define KD_ISA_PLAIN(name) name##_float_plain
-#define KD_ISA_AVX2(name) name##_float_avx2
-#define KD_CHECK eqp__kdtreef_check
-#define KD_USE eqp__kdtreef_use
-#define KD_PARTS 1
-#define KD_VECTOR __m256
-#define KD_V(name) _mm256_##name##_ps
-#define KD_CAST _mm256_castsi256_ps
-#define KD_UNCAST _mm256_castps_si256
-#define KD_SET_KEY _mm256_set1_epi32
-#define KD_GREATER _mm256_cmpgt_epi32
-#define KD_HORIZONTAL_MIN min_of_8
-#define KD_SSE(name) _mm_##name##_ps
-#define KD_SSE_VECTOR __m128
-#define KD_SSE_LANES 4
 #include "kdtree_one.h"

@@ -457,16 +457,6 @@ void KD_PUBLIC(free)(KD_TREE *tree)
     }
 }
 
-int64_t KD_PUBLIC(count)(const KD_TREE *tree)
-{
-    return tree ? tree->n : 0;
-}
-
-int KD_PUBLIC(dim)(const KD_TREE *tree)
-{
-    return tree ? tree->dim : EQP_ERR_ARGUMENT;
-}
-
 /* A coordinate of point i of a leaf. */
 KD_INLINE KD_REAL KD_STATIC(coordinate)(const KD_TREE *tree, const KD_NODE *leaf, int32_t i, const int dim, int d)
 {

@@ -17,13 +17,7 @@ enum { EQP__KDTREE_PLAIN, EQP__KDTREE_BEST };
  * EQP_ERR_INTERNAL for a tree that is wrong */
 int eqp__kdtree_check(const eqp_kdtree *tree, int *depth);
 
-/** \copydoc eqp__kdtree_check */
-int eqp__kdtreef_check(const eqp_kdtreef *tree, int *depth);
-
 /** Makes the queries of a tree use plain C, or the best vectors of this machine, as they do from the start. */
 void eqp__kdtree_use(eqp_kdtree *tree, int vectors);
-
-/** \copydoc eqp__kdtree_use */
-void eqp__kdtreef_use(eqp_kdtreef *tree, int vectors);
 
 #endif

@@ -271,7 +271,7 @@ int64_t eqp_units_count(const eqp_units *units)
     return units ? units->count : 0;
 }
 
-double eqp_units_target_weight(const eqp_units *units)
+double eqp__units_target_weight(const eqp_units *units)
 {
     return units ? units->target : 0.0;
 }

@@ -294,11 +294,12 @@ int eqp_units_create_known(int64_t n, const int64_t *id, const int64_t *count, c
                            const eqp_units_options *options, const eqp_units_totals *all,
                            const eqp_units_totals *before, eqp_units **units)
 {
+    eqp_units_options known;
     struct builder b = {.enumerate = enumerate, .user = user};
     eqp_units_totals whole;
 
-    if (eqp__units_options_check(options) != EQP_OK || n < 0 || (n > 0 && (!id || !count || !weight)) || !enumerate ||
-        !units || (all == NULL) != (before == NULL)) {
+    if (!(options = eqp__units_options_known(options, &known)) || n < 0 || (n > 0 && (!id || !count || !weight)) ||
+        !enumerate || !units || (all == NULL) != (before == NULL)) {
         return EQP_ERR_ARGUMENT;
     }
     if (pins && options->max_pins > 0) {
@@ -336,13 +337,14 @@ int eqp_units_intervals(int64_t n, const int64_t *id, const int64_t *count, cons
                         const eqp_units_options *options, const eqp_units_totals *all, const eqp_units_totals *before,
                         int64_t *interval)
 {
+    eqp_units_options known;
     struct builder b = {.units = NULL};
     eqp_units_totals whole;
     int64_t *made = NULL;
     int code;
 
-    if (eqp__units_options_check(options) != EQP_OK || n < 0 || (n > 0 && (!id || !count || !weight || !interval)) ||
-        (all == NULL) != (before == NULL)) {
+    if (!(options = eqp__units_options_known(options, &known)) || n < 0 ||
+        (n > 0 && (!id || !count || !weight || !interval)) || (all == NULL) != (before == NULL)) {
         return EQP_ERR_ARGUMENT;
     }
     EQP_TRY(check_totals(options, n, id, count, weight, all, before, &whole));

@@ -7,6 +7,16 @@
 #include <equipoise/more/kdtree.h>
 #include <equipoise/units.h>
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Hilbert key of a cell of the 2^21 x 2^21 x 2^21 grid. The first 3 l bits name the octree cell of level l that holds
+ * it, so a sorted run of keys is a depth-first walk of the octree, and cells that follow each other share a face.
+ * Local, O(EQP_CURVE_BITS).
+ * \param[in] x,y,z  grid coordinates, 0 to 2^21 - 1 (higher bits are ignored) */
+uint64_t eqp__hilbert_key(uint32_t x, uint32_t y, uint32_t z);
+
 /* Sums of weights stay below, so that adding one more weight cannot overflow. */
 #define EQP__WEIGHT_LIMIT ((int64_t)1 << 62)
 
@@ -24,7 +34,9 @@ uint64_t eqp__seed(uint64_t seed, enum eqp__purpose purpose);
 
 /* --- options and fixed-point weights (units_weigh.c) --- */
 
-int eqp__units_options_check(const eqp_units_options *options);
+/* The options of a caller as this version knows them: `here` filled, or NULL for options that cannot be read or are out
+ * of range. */
+const eqp_units_options *eqp__units_options_known(const eqp_units_options *options, eqp_units_options *here);
 
 /* The weight in quanta of 1/scale, rounded to nearest. */
 int eqp__fix(double weight, double scale, int64_t *fixed);
@@ -212,5 +224,11 @@ int eqp__units_finish(eqp_units *units);
 
 /* Grows an array to at least `need` elements; the caller keeps the capacity. */
 int eqp__grow(void **array, int64_t *capacity, int64_t need, size_t size);
+
+/* Target weight of a unit. */
+double eqp__units_target_weight(const eqp_units *units);
+
+/* Target weight that the units were cut for; 0 after eqp_units_rebuild(). Local, O(1). */
+double eqp__units_target_weight(const eqp_units *units);
 
 #endif

@@ -153,18 +153,3 @@ int eqp__enumerate(struct eqp_sink *sink, eqp_enumerate_fn enumerate, void *user
     int code = enumerate(user, owner, sink);
     return sink->code != EQP_OK ? sink->code : code;
 }
-
-int eqp_centroid(int n, int dim, const double *position, const double *origin, double *centroid)
-{
-    if (n < 2 || n > 4 || dim < 1 || dim > EQP_UNITS_MAX_DIM || !position || !centroid) {
-        return EQP_ERR_ARGUMENT;
-    }
-    for (int d = 0; d < dim; d++) {
-        double sum = 0;
-        for (int i = 0; i < n; i++) {
-            sum += position[i * dim + d];
-        }
-        centroid[d] = sum / n - (origin ? origin[d] : 0);
-    }
-    return EQP_OK;
-}

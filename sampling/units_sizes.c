@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* log2 of the lower edge of the first bin, and bins per factor of two. */
+/* As in eqp_sizes_bin_start(): log2 of the lower edge of the first bin, and bins per factor of two. */
 #define FIRST_LOG2 (-16)
 #define PER_OCTAVE 4
 
@@ -13,11 +13,6 @@ static int bin_of(double size)
     double bin = floor(PER_OCTAVE * (log2(size) - FIRST_LOG2));
 
     return bin < 0 ? 0 : bin >= EQP_SIZES_BINS ? EQP_SIZES_BINS - 1 : (int)bin;
-}
-
-double eqp_sizes_bin_start(int bin)
-{
-    return exp2((double)bin / PER_OCTAVE + FIRST_LOG2);
 }
 
 int eqp_sizes_add(eqp_sizes *sizes, int64_t n, const double *size)

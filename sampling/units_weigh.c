@@ -13,12 +13,12 @@ uint64_t eqp__seed(uint64_t seed, enum eqp__purpose purpose)
     return eqp_random_bits(seed, UINT64_MAX, (uint64_t)purpose);
 }
 
-int eqp__units_options_check(const eqp_units_options *options)
+static int check_options(const eqp_units_options *options)
 {
     const eqp_units_options *o = options;
 
-    if (!o || o->size != sizeof *o || o->strategy < EQP_SAMPLE_RANDOM || o->strategy > EQP_SAMPLE_STRIDE ||
-        o->dim < 1 || o->dim > EQP_UNITS_MAX_DIM) {
+    if (!o || o->strategy < EQP_SAMPLE_RANDOM || o->strategy > EQP_SAMPLE_STRIDE || o->dim < 1 ||
+        o->dim > EQP_UNITS_MAX_DIM) {
         return EQP_ERR_ARGUMENT;
     }
     if (o->units < 0 || !(o->rate >= 0 && o->rate <= 1) || !(o->imbalance >= 0) || !isfinite(o->imbalance) ||
@@ -30,6 +30,12 @@ int eqp__units_options_check(const eqp_units_options *options)
         return EQP_ERR_ARGUMENT;
     }
     return EQP_OK;
+}
+
+const eqp_units_options *eqp__units_options_known(const eqp_units_options *options, eqp_units_options *here)
+{
+    *here = eqp_units_options_defaults();
+    return eqp_struct_take(here, options, 0) == EQP_OK && check_options(here) == EQP_OK ? here : NULL;
 }
 
 int eqp__fix(double weight, double scale, int64_t *fixed)
@@ -150,7 +156,8 @@ static int weigh_owner(struct eqp_sink *sink, struct weigher *w, eqp_enumerate_f
 int eqp_owners_weigh(int64_t n, const int64_t *id, const int64_t *first_interaction, eqp_enumerate_fn enumerate,
                      void *user, const eqp_units_options *options, int64_t *count, double *weight)
 {
-    int code = eqp__units_options_check(options);
+    eqp_units_options known;
+    int code = (options = eqp__units_options_known(options, &known)) ? EQP_OK : EQP_ERR_ARGUMENT;
 
     if (code != EQP_OK || n < 0 || !enumerate || (n > 0 && (!id || !count || !weight))) {
         return EQP_ERR_ARGUMENT;
@@ -194,8 +201,10 @@ done:
 int eqp_units_totals_add(const eqp_units_options *options, int64_t n, const int64_t *id, const int64_t *count,
                          const double *weight, eqp_units_totals *totals)
 {
-    if (eqp__units_options_check(options) != EQP_OK || n < 0 || !totals || (n > 0 && (!id || !count || !weight)) ||
-        totals->owners < 0 || totals->interactions < 0 || totals->weight < 0 || totals->draws < 0) {
+    eqp_units_options known;
+    if (!(options = eqp__units_options_known(options, &known)) || n < 0 || !totals ||
+        (n > 0 && (!id || !count || !weight)) || totals->owners < 0 || totals->interactions < 0 || totals->weight < 0 ||
+        totals->draws < 0) {
         return EQP_ERR_ARGUMENT;
     }
     bool draw = options->strategy == EQP_SAMPLE_RANDOM && options->rate > 0;
@@ -233,7 +242,8 @@ int eqp_units_totals_add(const eqp_units_options *options, int64_t n, const int6
 
 int eqp_units_target(const eqp_units_options *options, const eqp_units_totals *all, double *target, double *rate)
 {
-    if (eqp__units_options_check(options) != EQP_OK || !all || !target || !rate || all->owners < 0 ||
+    eqp_units_options known;
+    if (!(options = eqp__units_options_known(options, &known)) || !all || !target || !rate || all->owners < 0 ||
         all->interactions < 0 || all->weight < 0 || all->draws < 0) {
         return EQP_ERR_ARGUMENT;
     }

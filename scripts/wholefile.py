@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text files that are whole or not there, by the rules of <equipoise/more/file.h>."""
+"""Text files that are whole or not there, by the rules of <equipoise/more/base.h>."""
 import contextlib
 import fcntl
 import os

@@ -3,7 +3,7 @@
  * load difference on the way. One process, no MPI: 4096 ranks take milliseconds. Returns nonzero where a row of the
  * paper's table differs. */
 #include <equipoise/more/base.h>
-#include <equipoise/more/feedback.h>
+#include <equipoise/more/methods.h>
 
 #include <math.h>
 #include <stdio.h>

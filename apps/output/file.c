@@ -2,7 +2,7 @@
 
 #include "output/report.h"
 
-#include <equipoise/more/file.h>
+#include <equipoise/more/base.h>
 
 #include <errno.h>
 #include <stdbool.h>

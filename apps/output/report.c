@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "output/report.h"
-#include <equipoise/more/file.h>
+#include <equipoise/more/base.h>
 #include <equipoise/version.h>
 
 #include <math.h>

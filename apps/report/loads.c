@@ -2,7 +2,6 @@
 #include "loads.h"
 
 #include <equipoise/more/base.h>
-#include <equipoise/more/file.h>
 
 #include <errno.h>
 #include <limits.h>

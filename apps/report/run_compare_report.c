@@ -3,7 +3,6 @@
 
 #include "../shell/shell.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/whatif.h>
 
 #include <math.h>

@@ -431,7 +431,7 @@ static int set_regret(app_record *record, const eqp_balancer *balancer)
     eqp_regret regret;
     int code;
 
-    EQP_TRY(eqp_balancer_regret(balancer, &regret));
+    EQP_TRY(eqp_balancer_regret(balancer, &regret, NULL, NULL));
     const bool known = regret.steps > 0;
     const eqp_field fields[] = {
         eqp_field_real("regret", known ? regret.regret : NAN),
@@ -456,7 +456,7 @@ static int write_schedule(const app_record *record, const eqp_balancer *balancer
     int code;
 
     EQP_TRY(path != NULL ? EQP_OK : EQP_ERR_MEMORY);
-    EQP_TRY(eqp_balancer_schedule(balancer, &n, &stretch));
+    EQP_TRY(eqp_balancer_regret(balancer, NULL, &n, &stretch));
     EQP_TRY(eqp_csv_create(path, 6, column, &csv, message));
     for (int64_t i = 0; i < n; i++) {
         const eqp_hindsight_stretch *s = &stretch[i];

@@ -12,7 +12,7 @@
 
 #include "output/report.h"
 #include <equipoise/balancer.h>
-#include <equipoise/more/route.h>
+#include <equipoise/more/comm.h>
 
 typedef struct app_record app_record;
 

@@ -4,7 +4,6 @@
 #include "output/report.h"
 
 #include <equipoise/more/base.h>
-#include <equipoise/more/file.h>
 #include <equipoise/more/random.h>
 
 #include <math.h>

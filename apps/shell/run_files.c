@@ -3,7 +3,6 @@
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
-#include <equipoise/more/par.h>
 #include <equipoise/more/random.h>
 #include <equipoise/snapshot.h>
 

@@ -5,7 +5,7 @@
 
 #include "run_settings.h"
 
-#include <equipoise/more/file.h>
+#include <equipoise/more/base.h>
 
 #include <mpi.h>
 

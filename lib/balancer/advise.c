@@ -2,9 +2,9 @@
 #include "balancer/balancer.h"
 #include "late/late.h"
 
-#include "methods/frame/cycle.h"
 #include "comm/agree.h"
 #include "decide/reasons.h"
+#include "methods/frame/cycle.h"
 #include "methods/frame/rows.h"
 
 #include <equipoise/more/base.h>
@@ -184,7 +184,7 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
     }
     const eqp_map_options options = next_options(b);
     const bool ready = !(options.method->flags & EQP_NEEDS_UNITS) || b->totals.interactions > 0;
-    const bool due = eqp_policy_may_want(&b->policy) && (b->action == EQP_KEEP || eqp__every_step(&b->policy));
+    const bool due = eqp__policy_may_want(&b->policy) && (b->action == EQP_KEEP || eqp__every_step(&b->policy));
     const eqp_lives lives = eqp__expected_lives(&b->policy, b->policy.left);
     const bool weighs = eqp__method_weighs(options.method) && !eqp__tries(b, &options, &lives) && b->feedback == NULL;
 

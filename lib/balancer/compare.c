@@ -178,10 +178,12 @@ static int compare_grains(eqp_balancer *b, const eqp_comparison *comparison, eqp
     return code;
 }
 
-int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *comparison, eqp_compared **rows,
-                         eqp_message *message)
+int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *given, eqp_compared **rows, eqp_message *message)
 {
     eqp_balancer *const b = balancer;
+    eqp_comparison wanted = eqp_comparison_defaults();
+    const eqp_comparison *const comparison =
+        eqp_struct_take(&wanted, given, EQP_STRUCT_UP_TO(eqp_comparison, capacities)) == EQP_OK ? &wanted : NULL;
     eqp_message own = {""};
     eqp_names home = {.n = 0};
     int code;

@@ -9,7 +9,6 @@
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
-#include <equipoise/more/route.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +43,7 @@ void eqp_balancer_free(eqp_balancer *balancer)
         eqp__feedback_steps_free(balancer->feedback);
         eqp__calibration_free(&balancer->calibration);
         eqp__rank_noise_free(&balancer->noise);
-        eqp_hindsight_free(balancer->hindsight);
+        eqp__hindsight_free(balancer->hindsight);
         eqp_map_free(balancer->map);
         free(balancer->placement);
         free(balancer->row);
@@ -88,8 +87,14 @@ static bool holds(bool condition, const char *line, eqp_message *message)
     return condition;
 }
 
-static int take_problem(eqp_balancer *b, const eqp_problem *problem, eqp_message *message)
+static int take_problem(eqp_balancer *b, const eqp_problem *given, eqp_message *message)
 {
+    const eqp_problem *const problem = &b->problem;
+
+    b->problem = eqp_problem_defaults();
+    if (eqp_struct_take(&b->problem, given, EQP_STRUCT_UP_TO(eqp_problem, grain)) != EQP_OK) {
+        return EQP_ERR_ARGUMENT;
+    }
     const int nkinds = problem->nkinds > 0 ? problem->nkinds : 1;
     bool can_be = holds(problem->survey != NULL, "problem: there is no survey", message) &&
                   holds(problem->nkinds >= 0 && nkinds <= EQP_COST_KINDS, "problem: nkinds is out of range", message) &&
@@ -102,7 +107,6 @@ static int take_problem(eqp_balancer *b, const eqp_problem *problem, eqp_message
                         "problem: ngrains is negative, or grain is missing", message) &&
                   holds(can_be_methods(problem->own), "problem: own is no table of methods", message);
 
-    b->problem = *problem;
     if (problem->memory != NULL) {
         b->bounds.known = true;
         b->bounds.model = *problem->memory;
@@ -176,11 +180,7 @@ static int take_options(eqp_balancer *b, const eqp_balancer_options *options, eq
     int code;
 
     EQP_TRY(eqp_balancer_options_init(&b->options, sizeof b->options));
-    if (options->size < sizeof options->size || options->size > sizeof b->options) {
-        return EQP_ERR_ARGUMENT;
-    }
-    memcpy(&b->options, options, options->size);
-    b->options.size = sizeof b->options;
+    EQP_TRY(eqp_struct_take(&b->options, options, 0));
     if (b->options.fixed_costs) {
         eqp__costs_fix(&b->costs);
         b->overheads.costs.fixed = true;
@@ -193,7 +193,7 @@ static int take_options(eqp_balancer *b, const eqp_balancer_options *options, eq
                 ? EQP_OK
                 : EQP_ERR_ARGUMENT);
     b->bounds = eqp__memory_with(b, &b->options.capacities);
-    code = eqp_policy_init(&b->policy, &b->options.policy);
+    code = eqp__policy_init(&b->policy, &b->options.policy);
     (void)holds(code != EQP_ERR_ARGUMENT, "options: the policy is out of range", message);
     EQP_TRY(code);
     code = eqp__rank_shares_create(&b->options.share, b->options.policy.mode == EQP_POLICY_AUTO, b->nranks, &b->shares);
@@ -340,7 +340,7 @@ static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_
     EQP_TRY(take_lazy(b, message));
     EQP_TRY(eqp_array_create(&b->row, b->nranks, sizeof *b->row));
     EQP_TRY(eqp_map_create(0, NULL, NULL, NULL, &b->map));
-    EQP_TRY(eqp_hindsight_create(&b->hindsight));
+    EQP_TRY(eqp__hindsight_create(&b->hindsight));
     EQP_TRY(eqp__rank_noise_create(b->nranks, &b->noise));
     const int64_t prints[] = {print_options(&b->options), (int64_t)options->size};
     print[0] = print_problem(b);

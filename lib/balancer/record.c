@@ -155,8 +155,8 @@ static int take_imbalances(const eqp_balancer *b, const buffers *d, eqp_step *st
         next += b->row[r].next;
         most = fmax(most, b->row[r].next / b->row[r].speed);
     }
-    EQP_TRY(eqp_load_statistics_compute(b->nranks, d->load, &measured));
-    EQP_TRY(eqp_load_statistics_compute(b->nranks, d->predicted, &model));
+    EQP_TRY(eqp__load_statistics_compute(b->nranks, d->load, &measured));
+    EQP_TRY(eqp__load_statistics_compute(b->nranks, d->predicted, &model));
     step->imbalance_measured =
         b->lost_load > 0 ? (measured.max + b->lost_load) / measured.mean - 1.0 : measured.imbalance;
     step->imbalance_predicted = work > 0 ? fmax((model.max + b->lost_work) / work - 1.0, 0.0) : 0.0;
@@ -400,7 +400,7 @@ static int complete_first(eqp_balancer *b, const eqp_hindsight_step *whole)
     }
     eqp__noise_renew(&b->policy.noise, 0.0, 0); /* the first step is not typical of its map */
     b->in_part = false;
-    return eqp_hindsight_add(b->hindsight, &b->first);
+    return eqp__hindsight_add(b->hindsight, &b->first);
 }
 
 /* Records the step for eqp_balancer_regret(), by measured seconds only. */
@@ -422,19 +422,26 @@ static int remember(eqp_balancer *b, const eqp_policy_sample *sample)
         return EQP_OK;
     }
     EQP_TRY(b->in_part ? complete_first(b, &step) : EQP_OK);
-    EQP_TRY(eqp_hindsight_add(b->hindsight, &step));
+    EQP_TRY(eqp__hindsight_add(b->hindsight, &step));
 done:
     return code;
 }
 
-int eqp_balancer_regret(const eqp_balancer *balancer, eqp_regret *regret)
+int eqp_balancer_regret(const eqp_balancer *balancer, eqp_regret *regret, int64_t *n, eqp_hindsight_stretch **schedule)
 {
-    return balancer != NULL ? eqp_hindsight_regret(balancer->hindsight, regret) : EQP_ERR_ARGUMENT;
-}
+    EQP_REQUIRE(balancer && (regret || schedule) && (schedule == NULL) == (n == NULL));
+    eqp_regret found;
+    int code;
 
-int eqp_balancer_schedule(const eqp_balancer *balancer, int64_t *n, eqp_hindsight_stretch **schedule)
-{
-    return balancer != NULL ? eqp_hindsight_schedule(balancer->hindsight, n, schedule) : EQP_ERR_ARGUMENT;
+    EQP_TRY(eqp__hindsight_regret(balancer->hindsight, &found));
+    if (schedule != NULL) {
+        EQP_TRY(eqp__hindsight_schedule(balancer->hindsight, n, schedule));
+    }
+    if (regret != NULL) {
+        *regret = found;
+    }
+done:
+    return code;
 }
 
 /* Everything summed over the ranks in a step: reports of batches, then the caller's numbers. */
@@ -505,6 +512,12 @@ static bool can_be(const eqp_work *work)
            work->nlows >= 0 && work->nlows <= EQP_MEET_LOWS && (work->nlows == 0 || work->low != NULL);
 }
 
+/* A step of a later version is told what this one knows; its other members stay. */
+static bool can_be_told(const eqp_step *step)
+{
+    return step == NULL || step->size == 0 || step->size >= offsetof(eqp_step, rebalanced);
+}
+
 /* Bytes that this rank needs; exchanges as in its last evaluation. */
 static double memory_of(const eqp_balancer *b, const eqp_work *work)
 {
@@ -546,22 +559,26 @@ static void take_memory(eqp_balancer *b)
 
 static void tell(const eqp_balancer *b, eqp_step *step)
 {
-    const int64_t number = step->step;
-    const double time = step->time;
+    const size_t size = step->size != 0 ? step->size : EQP_STRUCT_UP_TO(eqp_step, why);
+    eqp_step now = b->now;
 
-    *step = b->now;
-    step->step = number;
-    step->time = time;
+    now.size = step->size;
+    now.step = step->step;
+    now.time = step->time;
+    memcpy(step, &now, size < sizeof now ? size : sizeof now);
 }
 
-int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *step)
+int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step *step)
 {
     eqp_balancer *const b = balancer;
+    eqp_work mine = eqp_work_defaults();
+    const eqp_work *const work =
+        eqp_struct_take(&mine, given, EQP_STRUCT_UP_TO(eqp_work, low)) == EQP_OK ? &mine : NULL;
     size_t bytes = sizeof(eqp_rank_row);
     buffers d = {0};
     turns t = {.n = 0};
     bool foretold = false; /* costs were known, so predictions are in seconds */
-    int code = can_be(work) && work->code <= 0 ? work->code : EQP_ERR_ARGUMENT;
+    int code = can_be(work) && can_be_told(step) && work->code <= 0 ? work->code : EQP_ERR_ARGUMENT;
 
     if (b == NULL) {
         return EQP_ERR_ARGUMENT;
@@ -603,8 +620,8 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     eqp__late_learn(b);
     remember_map(b, &is);
     const eqp_policy_sample sample = sample_of(b, work, &is, d.load);
-    (void)eqp_policy_expect(&b->policy, b->left); /* the same on all ranks, as are its consequences */
-    EQP_TRY(eqp_policy_record(&b->policy, &sample));
+    (void)eqp__policy_expect(&b->policy, b->left); /* the same on all ranks, as are its consequences */
+    EQP_TRY(eqp__policy_record(&b->policy, &sample));
     b->left = b->policy.left;
     EQP_TRY(remember(b, &sample));
     EQP_TRY(eqp__feedback_steps_record(b->feedback, b->row, b->now.rebalanced));

@@ -16,13 +16,6 @@ double eqp_cpu_seconds(void)
     return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
-double eqp_cpu_seconds_since(double begin)
-{
-    const double seconds = eqp_cpu_seconds() - begin;
-
-    return seconds > 0.0 ? seconds : 0.0;
-}
-
 /* Per thread. The clock is read for waiting only after the first eqp_busy_seconds(): programs that never ask pay
  * nothing. */
 static _Thread_local int waits, asked;

@@ -4,7 +4,7 @@
 
 #include "base/internal.h"
 
-#include <equipoise/more/file.h>
+#include <equipoise/more/base.h>
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <equipoise/more/base.h>
-#include <equipoise/more/file.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -155,10 +155,3 @@ void eqp_nearest_look(eqp_nearest *nearest, const char *word)
         nearest->distance = distance;
     }
 }
-
-void eqp_nearest_suggest(const eqp_nearest *nearest, eqp_message *message)
-{
-    if (nearest && nearest->word && message) {
-        eqp_message_set(message, "%.400s; did you mean '%s'?", message->text, nearest->word);
-    }
-}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <equipoise/more/comm.h>
-#include <equipoise/more/directory.h>
 #include <equipoise/more/random.h>
 
 #include "base/internal.h"

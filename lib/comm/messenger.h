@@ -3,7 +3,7 @@
 #ifndef EQUIPOISE_COMM_MESSENGER_H
 #define EQUIPOISE_COMM_MESSENGER_H
 
-#include <equipoise/more/messenger.h>
+#include <equipoise/more/comm.h>
 #include <stdbool.h>
 
 /* Tags of one messenger. */

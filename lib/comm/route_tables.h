@@ -12,7 +12,7 @@
 #include "comm/agree.h"
 #include "move/stages.h"
 
-#include <equipoise/more/route.h>
+#include <equipoise/more/comm.h>
 
 #include <mpi.h>
 #include <stddef.h>

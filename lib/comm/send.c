@@ -5,6 +5,7 @@
 #include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/messenger.h"
+#include "comm/plan.h"
 
 #include <equipoise/more/comm.h>
 
@@ -239,8 +240,8 @@ static int send_by_rank(MPI_Comm comm, int purpose, int code, size_t size, int64
     }
     code = code > 0 ? EQP_ERR_ARGUMENT : code;
     code = code ? code : eqp_move_plan_create(n, dest, t.nranks, &plan);
-    t.send_count = eqp_move_plan_arrays(plan).count;
-    t.send_order = eqp_move_plan_arrays(plan).order;
+    t.send_count = eqp__move_plan_arrays(plan).count;
+    t.send_order = eqp__move_plan_arrays(plan).order;
     t.send = send;
     code = send_new(&t, purpose, code, most, NULL, nrecv, recv);
     eqp_move_plan_free(plan);
@@ -263,12 +264,12 @@ int eqp_send_sparse(MPI_Comm comm, int code, size_t element_size, int64_t n, con
 
 static int check_plan(const eqp_move_plan *plan, int nranks)
 {
-    return plan && eqp_move_plan_arrays(plan).nranks == nranks ? EQP_OK : EQP_ERR_ARGUMENT;
+    return plan && eqp__move_plan_arrays(plan).nranks == nranks ? EQP_OK : EQP_ERR_ARGUMENT;
 }
 
 int eqp_move_counts(MPI_Comm comm, const eqp_move_plan *plan, int64_t *recv_count, int64_t *nrecv)
 {
-    const int64_t *const count = eqp_move_plan_arrays(plan).count;
+    const int64_t *const count = eqp__move_plan_arrays(plan).count;
     int64_t sum = 0;
     int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
@@ -291,7 +292,7 @@ done:
 int eqp__move_new(MPI_Comm comm, int code, const eqp_move_plan *plan, size_t element_size, const void *send,
                   int64_t *recv_count, int64_t *nrecv, void *recv)
 {
-    const eqp_move_view view = eqp_move_plan_arrays(plan);
+    const eqp_move_view view = eqp__move_plan_arrays(plan);
     transfer t;
     const int failed = open_transfer(comm, element_size, &t);
 
@@ -305,7 +306,7 @@ int eqp__move_new(MPI_Comm comm, int code, const eqp_move_plan *plan, size_t ele
 int eqp__move_apply(MPI_Comm comm, int code, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
                     const void *send, void *recv)
 {
-    const eqp_move_view view = eqp_move_plan_arrays(plan);
+    const eqp_move_view view = eqp__move_plan_arrays(plan);
     transfer t;
     const int failed = open_transfer(comm, element_size, &t);
 
@@ -325,7 +326,7 @@ int eqp_move_apply(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv
 int eqp__move_return(MPI_Comm comm, int code, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
                      const void *send, void *recv)
 {
-    const eqp_move_view view = eqp_move_plan_arrays(plan);
+    const eqp_move_view view = eqp__move_plan_arrays(plan);
     transfer t;
     const int failed = open_transfer(comm, element_size, &t);
 

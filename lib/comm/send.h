@@ -4,7 +4,8 @@
 #ifndef EQUIPOISE_COMM_SEND_H
 #define EQUIPOISE_COMM_SEND_H
 
-#include <equipoise/more/move.h>
+#include <equipoise/more/comm.h>
+
 #include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>

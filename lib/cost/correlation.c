@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/internal.h"
-
-#include <equipoise/more/load.h>
+#include "cost/costs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,7 +61,7 @@ static double correlate(int64_t n, const double *a, const double *b)
     return fmin(1.0, fmax(-1.0, ab / (sqrt(aa) * sqrt(bb))));
 }
 
-int eqp_load_correlation(int64_t n, const double *model, const double *measured, double *r)
+int eqp__load_correlation(int64_t n, const double *model, const double *measured, double *r)
 {
     EQP_REQUIRE(r);
 
@@ -100,7 +99,7 @@ static void find_ranks(int64_t n, const double *value, ranked *order, double *ra
     }
 }
 
-int eqp_load_rank_correlation(int64_t n, const double *model, const double *measured, double *r)
+int eqp__load_rank_correlation(int64_t n, const double *model, const double *measured, double *r)
 {
     EQP_REQUIRE(r);
     ranked *order = NULL;
@@ -115,24 +114,4 @@ int eqp_load_rank_correlation(int64_t n, const double *model, const double *meas
 done:
     EQP__FREE(rank_measured, rank_model, order);
     return code;
-}
-
-int eqp_load_rmse(int64_t n, const double *model, const double *measured, double *rmse)
-{
-    EQP_REQUIRE(rmse);
-    double largest = 0.0, squares = 0.0;
-
-    EQP__CHECK(check_values(n, model, measured));
-    for (int64_t i = 0; i < n; i++) {
-        largest = fmax(largest, fabs(model[i] - measured[i]));
-    }
-    EQP__FAIL_IF(!isfinite(largest), EQP_ERR_OVERFLOW);
-    /* relative to the largest difference, so that squares cannot overflow */
-    for (int64_t i = 0; i < n && largest > 0.0; i++) {
-        double d = (model[i] - measured[i]) / largest;
-
-        squares += d * d;
-    }
-    *rmse = largest * sqrt(squares / (double)n);
-    return EQP_OK;
 }

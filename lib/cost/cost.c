@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/internal.h"
-
-#include <equipoise/more/load.h>
+#include "cost/costs.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,7 +40,7 @@ static bool are_sums(const eqp_cost_sums *sums)
            (sums->weighting == EQP_COST_ABSOLUTE || sums->weighting == EQP_COST_RELATIVE);
 }
 
-int eqp_cost_sums_init(eqp_cost_sums *sums, int nkinds, eqp_cost_weighting weighting)
+int eqp__cost_sums_init(eqp_cost_sums *sums, int nkinds, eqp_cost_weighting weighting)
 {
     EQP_REQUIRE(sums);
     eqp_cost_sums s;
@@ -54,7 +53,7 @@ int eqp_cost_sums_init(eqp_cost_sums *sums, int nkinds, eqp_cost_weighting weigh
     return EQP_OK;
 }
 
-int eqp_cost_sums_add(eqp_cost_sums *sums, const int64_t *count, double seconds)
+int eqp__cost_sums_add(eqp_cost_sums *sums, const int64_t *count, double seconds)
 {
     EQP_REQUIRE(are_sums(sums) && count);
     double *sum = sums->sum;
@@ -85,7 +84,7 @@ int eqp_cost_sums_add(eqp_cost_sums *sums, const int64_t *count, double seconds)
     return EQP_OK;
 }
 
-int eqp_cost_sums_merge(eqp_cost_sums *sums, const eqp_cost_sums *other)
+int eqp__cost_sums_merge(eqp_cost_sums *sums, const eqp_cost_sums *other)
 {
     EQP_REQUIRE(are_sums(sums) && are_sums(other));
     EQP__FAIL_IF(sums->nkinds != other->nkinds || sums->weighting != other->weighting, EQP_ERR_ARGUMENT);
@@ -276,14 +275,14 @@ static bool are_expected(int n, const double *expected, double lean)
     return good;
 }
 
-int eqp_cost_fit_compute(const eqp_cost_sums *sums, eqp_cost_fit *fit)
+int eqp__cost_fit_compute(const eqp_cost_sums *sums, eqp_cost_fit *fit)
 {
     static const double nothing[EQP_COST_KINDS] = {0.0};
 
-    return eqp_cost_fit_near(sums, nothing, 0.0, fit);
+    return eqp__cost_fit_near(sums, nothing, 0.0, fit);
 }
 
-int eqp_cost_fit_near(const eqp_cost_sums *sums, const double *expected, double lean, eqp_cost_fit *fit)
+int eqp__cost_fit_near(const eqp_cost_sums *sums, const double *expected, double lean, eqp_cost_fit *fit)
 {
     equations e;
     eqp_cost_fit f;

@@ -40,7 +40,7 @@ int eqp__costs_init(eqp_costs *costs, int nkinds, const double *nominal)
 {
     eqp_costs made = {.fit = {.nkinds = nkinds}};
 
-    EQP__CHECK(eqp_cost_sums_init(&made.samples, nkinds, EQP_COST_RELATIVE)); /* refuses an nkinds that cannot be */
+    EQP__CHECK(eqp__cost_sums_init(&made.samples, nkinds, EQP_COST_RELATIVE)); /* refuses an nkinds that cannot be */
     for (int k = 0; k < nkinds; k++) {
         made.fit.cost[k] = made.nominal[k] = nominal[k];
     }
@@ -64,16 +64,16 @@ int eqp__costs_tell(const eqp_costs *costs, const eqp_timings *timings, double t
     eqp_cost_sums mine;
     int code;
 
-    EQP_TRY(eqp_cost_sums_init(&mine, costs->fit.nkinds, EQP_COST_RELATIVE));
+    EQP_TRY(eqp__cost_sums_init(&mine, costs->fit.nkinds, EQP_COST_RELATIVE));
     EQP_TRY(EQP__ARRAYS(EQP__ARRAY(model, timings->n), EQP__ARRAY(measured, timings->n)));
     for (int64_t i = 0; i < timings->n; i++) {
         const eqp_timing *t = &timings->timing[i];
         model[i] = eqp__costs_predict(costs, t->count);
         measured[i] = t->seconds;
-        EQP_TRY(eqp_cost_sums_add(&mine, t->count, t->seconds));
+        EQP_TRY(eqp__cost_sums_add(&mine, t->count, t->seconds));
     }
     if (timings->n > 0) {
-        EQP_TRY(eqp_load_rank_correlation(timings->n, model, measured, &correlation));
+        EQP_TRY(eqp__load_rank_correlation(timings->n, model, measured, &correlation));
     }
     memcpy(told, mine.sum, sizeof mine.sum);
     told[EQP_COST_SUMS] = (double)timings->n;
@@ -87,7 +87,7 @@ int eqp__costs_hear(eqp_costs *costs, const double told[EQP__COSTS_TOLD], double
 {
     eqp_cost_sums all;
     eqp_cost_fit fit;
-    int code = eqp_cost_sums_init(&all, costs->fit.nkinds, EQP_COST_RELATIVE);
+    int code = eqp__cost_sums_init(&all, costs->fit.nkinds, EQP_COST_RELATIVE);
 
     for (int i = 0; i < EQP_COST_SUMS && code == EQP_OK; i++) {
         costs->samples.sum[i] *= FADING;
@@ -98,8 +98,8 @@ int eqp__costs_hear(eqp_costs *costs, const double told[EQP__COSTS_TOLD], double
     if (costs->fixed) {
         return EQP_OK;
     }
-    EQP_TRY(eqp_cost_sums_merge(&costs->samples, &all));
-    EQP_TRY(eqp_cost_fit_near(&costs->samples, costs->nominal, LEAN, &fit));
+    EQP_TRY(eqp__cost_sums_merge(&costs->samples, &all));
+    EQP_TRY(eqp__cost_fit_near(&costs->samples, costs->nominal, LEAN, &fit));
 done:
     if (code != EQP_OK) {
         return code == EQP_ERR_STATE ? EQP_OK : code; /* no sample yet */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The graph of parts: loads and channels summed over the elements. Source: Pearce 2014, sections 3.1 and 3.2. */
+#include "cost/elements.h"
 #include "base/internal.h"
-
-#include <equipoise/more/elements.h>
 
 #include <math.h>
 #include <stdbool.h>
@@ -211,7 +210,7 @@ static int keep_links(const making *m)
     return EQP_OK;
 }
 
-int eqp_part_graph_create(const eqp_elements *elements, int nparts, const double *measured, eqp_part_graph **graph)
+int eqp__part_graph_create(const eqp_elements *elements, int nparts, const double *measured, eqp_part_graph **graph)
 {
     EQP_REQUIRE(elements && graph);
     making m = {.elements = elements};
@@ -228,12 +227,12 @@ int eqp_part_graph_create(const eqp_elements *elements, int nparts, const double
     *graph = m.graph;
     m.graph = NULL;
 done:
-    eqp_part_graph_free(m.graph);
+    eqp__part_graph_free(m.graph);
     EQP__FREE(m.member_first, m.member, m.slot, m.links);
     return code;
 }
 
-eqp_part_graph_view eqp_part_graph_arrays(const eqp_part_graph *graph)
+eqp_part_graph_view eqp__part_graph_arrays(const eqp_part_graph *graph)
 {
     if (graph == NULL) {
         return (eqp_part_graph_view){0};
@@ -248,7 +247,7 @@ eqp_part_graph_view eqp_part_graph_arrays(const eqp_part_graph *graph)
                                  .channel_weight = graph->weight};
 }
 
-void eqp_part_graph_free(eqp_part_graph *graph)
+void eqp__part_graph_free(eqp_part_graph *graph)
 {
     if (graph == NULL) {
         return;

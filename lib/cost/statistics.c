@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/internal.h"
-
-#include <equipoise/more/load.h>
+#include "cost/costs.h"
 
 #include <math.h>
 
-int eqp_load_sums_compute(int64_t n, const double *load, double centre, eqp_load_sums *sums)
+int eqp__load_sums_compute(int64_t n, const double *load, double centre, eqp_load_sums *sums)
 {
     eqp_load_sums s = {centre, -INFINITY, INFINITY, {0.0}};
 
@@ -26,7 +25,7 @@ int eqp_load_sums_compute(int64_t n, const double *load, double centre, eqp_load
     return EQP_OK;
 }
 
-int eqp_load_sums_merge(eqp_load_sums *sums, const eqp_load_sums *other)
+int eqp__load_sums_merge(eqp_load_sums *sums, const eqp_load_sums *other)
 {
     EQP_REQUIRE(sums && other);
     EQP__FAIL_IF(sums->centre != other->centre, EQP_ERR_ARGUMENT);
@@ -59,7 +58,7 @@ static void find_shape(const eqp_load_sums *sums, eqp_load_statistics *s)
     }
 }
 
-int eqp_load_statistics_from_sums(const eqp_load_sums *sums, eqp_load_statistics *statistics)
+int eqp__load_statistics_from_sums(const eqp_load_sums *sums, eqp_load_statistics *statistics)
 {
     EQP_REQUIRE(sums && statistics);
     eqp_load_statistics s = {.max = sums->max, .min = sums->min};
@@ -77,13 +76,15 @@ int eqp_load_statistics_from_sums(const eqp_load_sums *sums, eqp_load_statistics
     return EQP_OK;
 }
 
-int eqp_load_statistics_compute(int64_t n, const double *load, eqp_load_statistics *statistics)
+int eqp__load_statistics_compute(int64_t n, const double *load, eqp_load_statistics *statistics)
 {
     EQP_REQUIRE(statistics);
     eqp_load_sums sums;
-    int code = n < 1 ? EQP_ERR_ARGUMENT : eqp_load_sums_compute(n, load, 0.0, &sums);
+    int code = n < 1 ? EQP_ERR_ARGUMENT : eqp__load_sums_compute(n, load, 0.0, &sums);
 
     EQP__CHECK(code);
-    code = eqp_load_sums_compute(n, load, sums.power[1] / (double)n, &sums);
-    return code == EQP_ERR_ARGUMENT ? EQP_ERR_OVERFLOW : code ? code : eqp_load_statistics_from_sums(&sums, statistics);
+    code = eqp__load_sums_compute(n, load, sums.power[1] / (double)n, &sums);
+    return code == EQP_ERR_ARGUMENT ? EQP_ERR_OVERFLOW
+           : code                   ? code
+                                    : eqp__load_statistics_from_sums(&sums, statistics);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/internal.h"
-
-#include <equipoise/more/gain.h>
+#include "decide/policy.h"
 
 #include <math.h>
 
@@ -59,7 +58,7 @@ static double moved_by_global(const eqp_gain_case *of)
     return of->load_max > 0.0 ? of->elements_max * (above / of->load_max) : 0.0;
 }
 
-int eqp_gain_none(const eqp_gain_case *of, double *seconds)
+int eqp__gain_none(const eqp_gain_case *of, double *seconds)
 {
     const int code = check(of);
 
@@ -70,7 +69,7 @@ int eqp_gain_none(const eqp_gain_case *of, double *seconds)
     return code;
 }
 
-int eqp_gain_global(const eqp_gain_case *of, double *seconds)
+int eqp__gain_global(const eqp_gain_case *of, double *seconds)
 {
     const int code = check(of);
 
@@ -82,8 +81,8 @@ int eqp_gain_global(const eqp_gain_case *of, double *seconds)
     return code;
 }
 
-int eqp_gain_diffusive(const eqp_gain_case *of, int64_t n, const double *load_max, const double *moved_max,
-                       double *seconds)
+int eqp__gain_diffusive(const eqp_gain_case *of, int64_t n, const double *load_max, const double *moved_max,
+                        double *seconds)
 {
     const int code = check(of);
 
@@ -91,7 +90,7 @@ int eqp_gain_diffusive(const eqp_gain_case *of, int64_t n, const double *load_ma
     EQP__CHECK(code);
     EQP__FAIL_IF(!are_amounts(n, load_max) || !are_amounts(n, moved_max), EQP_ERR_DATA);
     if (n == 0) {
-        return eqp_gain_none(of, seconds);
+        return eqp__gain_none(of, seconds);
     }
     /* 0 to `steps` are steps + 1 steps */
     const double steps = (double)of->steps + (of->as_printed ? 1.0 : 0.0);
@@ -104,15 +103,15 @@ int eqp_gain_diffusive(const eqp_gain_case *of, int64_t n, const double *load_ma
     return EQP_OK;
 }
 
-int eqp_gain_choose(const eqp_gain_case *of, int64_t n, const double *load_max, const double *moved_max,
-                    eqp_gain_choice *choice)
+int eqp__gain_choose(const eqp_gain_case *of, int64_t n, const double *load_max, const double *moved_max,
+                     eqp_gain_choice *choice)
 {
     eqp_gain_choice made = {.kind = EQP_GAIN_NONE};
 
     EQP_REQUIRE(choice);
-    EQP__CHECK(eqp_gain_none(of, &made.none));
-    EQP__CHECK(eqp_gain_global(of, &made.global));
-    EQP__CHECK(eqp_gain_diffusive(of, n, load_max, moved_max, &made.diffusive));
+    EQP__CHECK(eqp__gain_none(of, &made.none));
+    EQP__CHECK(eqp__gain_global(of, &made.global));
+    EQP__CHECK(eqp__gain_diffusive(of, n, load_max, moved_max, &made.diffusive));
     if (n > 0 && made.diffusive < made.none) {
         made.kind = EQP_GAIN_DIFFUSIVE;
     }

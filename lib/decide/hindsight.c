@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/internal.h"
-
-#include <equipoise/more/hindsight.h>
+#include "decide/policy.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,7 +64,7 @@ static int check_matrix(int64_t n, const double *aged)
     return EQP_OK;
 }
 
-int eqp_policy_hindsight(int64_t n, const double *aged, double map_seconds, double *best, bool *maps)
+int eqp__policy_hindsight(int64_t n, const double *aged, double map_seconds, double *best, bool *maps)
 {
     double *rest = NULL, *cost = NULL;
     int64_t *until = NULL;
@@ -122,14 +121,14 @@ struct eqp_hindsight {
     double imbalance; /* of the last step */
 };
 
-void eqp_hindsight_free(eqp_hindsight *hindsight)
+void eqp__hindsight_free(eqp_hindsight *hindsight)
 {
     if (hindsight != NULL) {
         EQP__FREE(hindsight->part, hindsight);
     }
 }
 
-int eqp_hindsight_create(eqp_hindsight **hindsight)
+int eqp__hindsight_create(eqp_hindsight **hindsight)
 {
     eqp_hindsight *made = NULL;
     int code;
@@ -141,7 +140,7 @@ int eqp_hindsight_create(eqp_hindsight **hindsight)
     *hindsight = made;
     made = NULL;
 done:
-    eqp_hindsight_free(made);
+    eqp__hindsight_free(made);
     return code;
 }
 
@@ -191,7 +190,7 @@ static void make_room(eqp_hindsight *h)
     }
 }
 
-int eqp_hindsight_add(eqp_hindsight *hindsight, const eqp_hindsight_step *step)
+int eqp__hindsight_add(eqp_hindsight *hindsight, const eqp_hindsight_step *step)
 {
     eqp_hindsight *h = hindsight;
 
@@ -230,7 +229,7 @@ typedef struct pool {
     int64_t end;
 } pool;
 
-/* The run by stretches, as eqp_hindsight_regret() uses it. */
+/* The run by stretches, as eqp__hindsight_regret() uses it. */
 typedef struct view {
     int64_t n;
     const stretch *part;
@@ -445,7 +444,7 @@ done:
     return code;
 }
 
-int eqp_hindsight_regret(const eqp_hindsight *hindsight, eqp_regret *regret)
+int eqp__hindsight_regret(const eqp_hindsight *hindsight, eqp_regret *regret)
 {
     judgement j = {.seconds = 0.0};
     int code;
@@ -458,7 +457,7 @@ done:
     return code;
 }
 
-int eqp_hindsight_schedule(const eqp_hindsight *hindsight, int64_t *n, eqp_hindsight_stretch **schedule)
+int eqp__hindsight_schedule(const eqp_hindsight *hindsight, int64_t *n, eqp_hindsight_stretch **schedule)
 {
     judgement j = {.seconds = 0.0};
     eqp_hindsight_stretch *made = NULL;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* State machines of the two sides of lazy balancing: Pearce 2014, figures 5.7 to 5.9. */
+#include "decide/lazy_state.h"
 #include "base/internal.h"
 
-#include <equipoise/more/lazy_model.h>
-
-int eqp_lazy_begin(eqp_lazy_state *state, int64_t wait, int64_t delay)
+int eqp__lazy_state_begin(eqp_lazy_state *state, int64_t wait, int64_t delay)
 {
     EQP_REQUIRE(state && wait >= -1 && delay >= -1 && (wait == -1 || delay == -1));
     *state = (eqp_lazy_state){.phase = EQP_LAZY_IDLE, .wait = wait, .delay = delay};
@@ -143,7 +142,7 @@ static int apply(eqp_lazy_state *s, eqp_lazy_event event, eqp_lazy_action *actio
     return EQP_ERR_ARGUMENT;
 }
 
-int eqp_lazy_next(eqp_lazy_state *state, eqp_lazy_event event, eqp_lazy_action *action)
+int eqp__lazy_next(eqp_lazy_state *state, eqp_lazy_event event, eqp_lazy_action *action)
 {
     eqp_lazy_action wanted = EQP_LAZY_DO_NOTHING;
     eqp_lazy_state next;
@@ -159,7 +158,7 @@ int eqp_lazy_next(eqp_lazy_state *state, eqp_lazy_event event, eqp_lazy_action *
     return code;
 }
 
-int eqp_lazy_serve_next(eqp_lazy_server *server, eqp_lazy_server_event event, eqp_lazy_server_action *action)
+int eqp__lazy_serve_next(eqp_lazy_server *server, eqp_lazy_server_event event, eqp_lazy_server_action *action)
 {
     /* By event: the state it requires, the next state and the action. */
     static const struct {

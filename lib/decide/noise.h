@@ -7,7 +7,7 @@
 #ifndef DECIDE_NOISE_H
 #define DECIDE_NOISE_H
 
-#include <equipoise/more/decide.h>
+#include "decide/policy.h"
 
 /* Noise can trigger a map in four ways: by a loss, by the rise of all maps, by that of one rank, by those of all ranks.
  * Returns the share of false_alarms for each. */

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/more/decide.h>
-#include <equipoise/more/gain.h>
 
 #include "decide/noise.h"
 
@@ -44,7 +42,7 @@ int eqp_policy_options_parse(const char *text, eqp_policy_options *options)
     return EQP_OK;
 }
 
-int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options)
+int eqp__policy_init(eqp_policy *policy, const eqp_policy_options *options)
 {
     EQP_REQUIRE(policy && options);
     bool known = options->mode == EQP_POLICY_AUTO || options->mode == EQP_POLICY_NEVER ||
@@ -62,7 +60,7 @@ int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options)
     return EQP_OK;
 }
 
-int eqp_policy_expect(eqp_policy *policy, int64_t left)
+int eqp__policy_expect(eqp_policy *policy, int64_t left)
 {
     EQP_REQUIRE(policy && left >= 0);
     policy->left = left;
@@ -158,7 +156,7 @@ static void take_promise(eqp_policy *policy, const eqp_policy_sample *sample)
     policy->broken = 0.0;
 }
 
-int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
+int eqp__policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
 {
     EQP_REQUIRE(policy && sample);
     const double mean = sample->seconds_mean;
@@ -331,7 +329,8 @@ static eqp_policy_action by_gain(const eqp_policy *policy, double more)
                               .decision_seconds = map.cost,
                               .diffusive_seconds = few.cost};
 
-    if (uneven <= p.options.imbalance_tol || eqp_gain_choose(&of, p.repairable, &repaired, &moved, &choice) != EQP_OK) {
+    if (uneven <= p.options.imbalance_tol ||
+        eqp__gain_choose(&of, p.repairable, &repaired, &moved, &choice) != EQP_OK) {
         return EQP_KEEP;
     }
     return actions[choice.kind];
@@ -351,7 +350,7 @@ static eqp_policy_action by_loss(const eqp_policy *policy)
     return broke_promise(policy) ? remedy_of(policy) : EQP_KEEP;
 }
 
-eqp_policy_action eqp_policy_advise(const eqp_policy *policy)
+eqp_policy_action eqp__policy_advise(const eqp_policy *policy)
 {
     if (!policy) {
         return EQP_KEEP;
@@ -376,12 +375,12 @@ eqp_policy_action eqp_policy_advise(const eqp_policy *policy)
     return EQP_KEEP;
 }
 
-bool eqp_policy_wants(const eqp_policy *policy)
+bool eqp__policy_wants(const eqp_policy *policy)
 {
-    return eqp_policy_advise(policy) != EQP_KEEP;
+    return eqp__policy_advise(policy) != EQP_KEEP;
 }
 
-bool eqp_policy_may_want(const eqp_policy *policy)
+bool eqp__policy_may_want(const eqp_policy *policy)
 {
     if (!policy) {
         return false;

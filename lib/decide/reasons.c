@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decide/reasons.h"
 
+#include <equipoise/more/base.h>
+
 #include <math.h>
 
 /* Expected life of the first map, and least expected life of any, in steps. */
@@ -19,7 +21,7 @@ eqp_policy_action eqp__reasons_action(const eqp__reasons *r, const eqp_policy *p
     if (r->feedback || r->speeds || r->calibration || r->overheads || r->memory) {
         return policy->options.mode == EQP_POLICY_REPAIR && r->has_map && r->repairable ? EQP_REPAIR : EQP_RENEW;
     }
-    return r->automatic ? EQP_RENEW : eqp_policy_advise(policy);
+    return r->automatic ? EQP_RENEW : eqp__policy_advise(policy);
 }
 
 void eqp__reasons_tell(const eqp__reasons *r, const eqp_policy *p, eqp_message *why)

@@ -5,9 +5,10 @@
 #define DECIDE_REASONS_H
 
 #include "decide/outlook.h"
+#include "decide/policy.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/decide.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* State of a balancer before a step. */
 typedef struct eqp__reasons {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The best place and number of ranks for making a map: Pearce 2014, chapter 5.4. */
 #include "base/internal.h"
-
+#include "decide/lazy_state.h"
 #include <equipoise/more/lazy_model.h>
 
 #include <math.h>
@@ -123,7 +123,7 @@ static void keep_cheaper(eqp_lazy_choice *choice, eqp_lazy_kind kind, option fou
     }
 }
 
-int eqp_lazy_choose(const eqp_lazy_model *model, int nranks, eqp_lazy_choice *choice)
+int eqp__lazy_choose(const eqp_lazy_model *model, int nranks, eqp_lazy_choice *choice)
 {
     eqp_lazy_choice made = {.kind = EQP_LAZY_INLINE};
 

@@ -39,6 +39,12 @@ int eqp__layout_path(const char *path, const eqp_snapshot_layout *layout, int k,
     return eqp__path_join(path, suffix, name);
 }
 
+const eqp_snapshot_layout *eqp__layout_known(const eqp_snapshot_layout *layout, eqp_snapshot_layout *here)
+{
+    *here = eqp_snapshot_layout_defaults();
+    return eqp_struct_take(here, layout, EQP_STRUCT_UP_TO(eqp_snapshot_layout, words)) == EQP_OK ? here : NULL;
+}
+
 int eqp__layout_check(const char *path, const eqp_snapshot_layout *l, eqp_message *message)
 {
     bool good = path && path[0] && l && l->ntypes >= 1 && l->ntypes <= EQP_SNAPSHOT_TYPES && l->nfiles <= MOST_FILES &&
@@ -237,9 +243,11 @@ bool eqp_snapshot_writable(void)
     return true;
 }
 
-int eqp_snapshot_write_begin(const char *path, const eqp_snapshot_layout *layout, eqp_snapshot_writer **writer,
+int eqp_snapshot_write_begin(const char *path, const eqp_snapshot_layout *given, eqp_snapshot_writer **writer,
                              eqp_message *message)
 {
+    eqp_snapshot_layout known;
+    const eqp_snapshot_layout *const layout = eqp__layout_known(given, &known);
     eqp__hdf5_quiet quiet;
     eqp_snapshot_writer *w = NULL;
     int code = eqp__layout_check(path, layout, message);
@@ -362,9 +370,11 @@ static int write_runs(const eqp_snapshot_writer *w, const slice *s, int64_t n, e
     return code;
 }
 
-int eqp_snapshot_write_slice(eqp_snapshot_writer *writer, int64_t n, const eqp_snapshot_arrays *arrays,
+int eqp_snapshot_write_slice(eqp_snapshot_writer *writer, int64_t n, const eqp_snapshot_arrays *given,
                              const void *const *data, eqp_message *message)
 {
+    eqp_snapshot_arrays known;
+    const eqp_snapshot_arrays *const arrays = eqp__arrays_known(given, &known);
     const slice s = {arrays, data};
     eqp__hdf5_quiet quiet;
     int code;

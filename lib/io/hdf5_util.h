@@ -5,7 +5,7 @@
 
 #include "io/internal.h"
 
-#include <equipoise/more/file.h>
+#include <equipoise/more/base.h>
 
 #include <hdf5.h>
 

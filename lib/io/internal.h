@@ -146,6 +146,10 @@ int eqp__layout_path(const char *path, const eqp_snapshot_layout *layout, int k,
 int64_t eqp__layout_first(const eqp_snapshot_layout *layout, int type, int k);
 int eqp__layout_files(const eqp_snapshot_layout *layout);
 /* Refuses a layout that cannot be written. */
+/* The structs of a caller as this version knows them: `here` filled, or NULL for a struct that cannot be read. */
+const eqp_snapshot_layout *eqp__layout_known(const eqp_snapshot_layout *layout, eqp_snapshot_layout *here);
+const eqp_snapshot_arrays *eqp__arrays_known(const eqp_snapshot_arrays *arrays, eqp_snapshot_arrays *here);
+
 int eqp__layout_check(const char *path, const eqp_snapshot_layout *layout, eqp_message *message);
 
 static inline uint32_t eqp__get_u32(const unsigned char *p, bool big)

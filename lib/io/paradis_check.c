@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of one node without the rest of the network. */
 #include "base/internal.h"
-
-#include <equipoise/more/paradis.h>
+#include "io/paradis_text.h"
+#include <equipoise/more/io.h>
 
 #include <math.h>
 
@@ -38,7 +38,7 @@ static int check_arms(const eqp_paradis_node *node, const eqp_paradis_arm *arm, 
     return EQP_OK;
 }
 
-int eqp_paradis_check_node(const eqp_paradis_node *node, const eqp_paradis_arm *arm, eqp_message *message)
+int eqp__paradis_check_node(const eqp_paradis_node *node, const eqp_paradis_arm *arm, eqp_message *message)
 {
     EQP_REQUIRE(node && (arm || node->narms == 0));
     double sum[3] = {0}, scale = 0;
@@ -61,7 +61,7 @@ int eqp_paradis_check_node(const eqp_paradis_node *node, const eqp_paradis_arm *
     return EQP_OK;
 }
 
-void eqp_paradis_fold(const double min[3], const double max[3], const bool periodic[3], double x[3])
+void eqp__paradis_fold(const double min[3], const double max[3], const bool periodic[3], double x[3])
 {
     if (!min || !max || !periodic || !x) {
         return;

@@ -6,8 +6,8 @@
 #include "io/output.h"
 #include "io/paradis_text.h"
 
-#include <equipoise/more/file.h>
-#include <equipoise/more/paradis.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/io.h>
 #include <equipoise/version.h>
 
 #include <ctype.h>
@@ -561,7 +561,7 @@ void eqp__control_put(FILE *to, const char *prefix, const eqp_paradis_control *c
     eqp__c_locale_leave(&c);
 }
 
-int eqp_paradis_control_write(const char *path, const eqp_paradis_control *control, eqp_message *message)
+int eqp__paradis_control_write(const char *path, const eqp_paradis_control *control, eqp_message *message)
 {
     eqp_output *out;
     int rc;

@@ -6,7 +6,7 @@
 #include "io/internal.h"
 #include "io/paradis_text.h"
 
-#include <equipoise/more/paradis.h>
+#include <equipoise/more/io.h>
 
 #include <float.h>
 #include <math.h>
@@ -344,7 +344,7 @@ static int read_node(eqp_paradis_reader *r, char *text, int64_t n, int64_t narms
         rc = read_arm(r, &node, &r->arm[narms + i], message);
     }
     EQP__CHECK(rc);
-    rc = eqp_paradis_check_node(&node, r->arm + narms, &why);
+    rc = eqp__paradis_check_node(&node, r->arm + narms, &why);
     EQP__FAIL_IF(rc != EQP_OK, eqp__lines_refuse(&r->lines, rc, message, "%s", why.text));
     r->node[n] = node;
     r->nread++;

@@ -4,12 +4,33 @@
 #define EQP_IO_PARADIS_TEXT_H
 
 #include <equipoise/more/base.h>
-#include <equipoise/more/paradis.h>
+#include <equipoise/more/io.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <zlib.h>
+
+/** Checks a node without the rest of the network: it names every neighbour once and not itself; its
+ * Burgers vectors are not 0; they sum to 0 (within 1e-3 of the largest) if it is free (constraint 0) and has two arms
+ * or more; and with one arm it is pinned in all directions or lies on a surface. Local, O(arms^2).
+ * \param[in]  node     first_arm is not used (borrowed)
+ * \param[in]  arm      [node->narms] its arms (borrowed)
+ * \param[out] message  "node D,I: what"; may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_FORMAT */
+int eqp__paradis_check_node(const eqp_paradis_node *node, const eqp_paradis_arm *arm, eqp_message *message);
+
+/** Folds a position into the box, min <= x < max, in the directions that are periodic. O(1).
+ * \param[in]     min, max  corners of the box
+ * \param[in]     periodic  which directions are
+ * \param[in,out] x         finite */
+void eqp__paradis_fold(const double min[3], const double max[3], const bool periodic[3], double x[3]);
+
+/** Writes a `.ctrl` file with all parameters that are given, under a temporary name first: an older file is replaced
+ * whole or not at all. Numbers have all digits. Local, one rank.
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a name with characters that no string can hold, EQP_ERR_IO, EQP_ERR_MEMORY */
+int eqp__paradis_control_write(const char *path, const eqp_paradis_control *control, eqp_message *message);
 
 /* Begins a comment that has a meaning. */
 #define EQP__VELOCITY "#velocity "

@@ -6,8 +6,8 @@
 #include "io/output.h"
 #include "io/paradis_text.h"
 
-#include <equipoise/more/file.h>
-#include <equipoise/more/paradis.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/io.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -263,9 +263,18 @@ static int read_range(const eqp_snapshot *s, int64_t first, int64_t n, const req
     return eqp__explain(read_runs(s, first, n, want, message), s->file[0].path, message);
 }
 
-int eqp_snapshot_read(const eqp_snapshot *snapshot, int64_t first, int64_t n, const eqp_snapshot_arrays *arrays,
+const eqp_snapshot_arrays *eqp__arrays_known(const eqp_snapshot_arrays *arrays, eqp_snapshot_arrays *here)
+{
+    *here = eqp_snapshot_arrays_defaults();
+    return eqp_struct_take(here, arrays, EQP_STRUCT_UP_TO(eqp_snapshot_arrays, type)) == EQP_OK ? here : NULL;
+}
+
+int eqp_snapshot_read(const eqp_snapshot *snapshot, int64_t first, int64_t n, const eqp_snapshot_arrays *given,
                       eqp_message *message)
 {
+    eqp_snapshot_arrays known;
+    const eqp_snapshot_arrays *const arrays = eqp__arrays_known(given, &known);
+
     EQP__FAIL_IF(!snapshot || !arrays, EQP__SAY(message, EQP_ERR_ARGUMENT, "nothing to read"));
     return read_range(snapshot, first, n, &(request){.arrays = arrays}, message);
 }

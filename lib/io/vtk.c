@@ -6,8 +6,8 @@
 #include "io/internal.h"
 #include "io/output.h"
 
-#include <equipoise/more/file.h>
-#include <equipoise/more/vtk.h>
+#include <equipoise/more/base.h>
+#include <equipoise/more/io.h>
 
 #include <math.h>
 #include <stdlib.h>

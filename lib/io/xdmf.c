@@ -4,7 +4,7 @@
 #include "io/internal.h"
 #include "io/output.h"
 
-#include <equipoise/more/file.h>
+#include <equipoise/more/base.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,8 @@ static void put_grid(const grid *g, const eqp_snapshot_layout *layout)
 
 static int put_frame(FILE *to, const eqp_snapshot_frame *frame)
 {
-    const eqp_snapshot_layout *l = frame->layout;
+    eqp_snapshot_layout known;
+    const eqp_snapshot_layout *l = eqp__layout_known(frame->layout, &known);
 
     fputs("  <Grid Name=\"snapshot\" GridType=\"Collection\" CollectionType=\"Spatial\">\n", to);
     fprintf(to, "   <Time Value=\"%.17g\"/>\n", l->time);
@@ -104,7 +105,8 @@ int eqp_snapshot_write_xdmf(const char *path, int nframes, const eqp_snapshot_fr
     for (int i = 0; i < nframes; i++) {
         EQP__FAIL_IF(!frame[i].path || !frame[i].layout || !eqp__same_folder(path, frame[i].path),
                      EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: snapshot %d is not in the same folder", path, i));
-        EQP__CHECK(eqp__layout_check(frame[i].path, frame[i].layout, message));
+        eqp_snapshot_layout known;
+        EQP__CHECK(eqp__layout_check(frame[i].path, eqp__layout_known(frame[i].layout, &known), message));
     }
     EQP__CHECK(eqp_output_create(path, &out, message));
     rc = put_all(eqp_output_stream(out), nframes, frame);

@@ -179,7 +179,7 @@ static eqp_lazy_action happen(eqp_lazy *lazy, eqp_lazy_event event)
 {
     eqp_lazy_action action = EQP_LAZY_DO_NOTHING;
 
-    (void)eqp_lazy_next(&lazy->client.state, event, &action);
+    (void)eqp__lazy_next(&lazy->client.state, event, &action);
     return action;
 }
 
@@ -244,7 +244,7 @@ static bool is_silent(eqp_lazy *lazy)
            (lazy->options.mode == EQP_LAZY_BY_RANKS && eqp__lazy_has_ended(lazy));
 }
 
-eqp_lazy_phase eqp_lazy_look(eqp_lazy *lazy, int64_t step)
+eqp_lazy_phase eqp__lazy_look(eqp_lazy *lazy, int64_t step)
 {
     long pause = 0;
 
@@ -271,7 +271,7 @@ eqp_lazy_phase eqp_lazy_look(eqp_lazy *lazy, int64_t step)
     return client->state.has ? EQP_LAZY_READY : client->gone ? EQP_LAZY_LOST : EQP_LAZY_OFFERED;
 }
 
-eqp_lazy_phase eqp_lazy_agreed(eqp_lazy *lazy, eqp_lazy_phase seen)
+eqp_lazy_phase eqp__lazy_agreed(eqp_lazy *lazy, eqp_lazy_phase seen)
 {
     if (lazy == NULL || lazy->serves) {
         return EQP_LAZY_IDLE;
@@ -308,7 +308,7 @@ static int take_news(eqp_lazy *lazy)
     if (!done) {
         return EQP_ERR_MPI;
     }
-    eqp_lazy_agreed(lazy, lazy->least == 0 ? EQP_LAZY_LOST : lazy->least == 2 ? EQP_LAZY_READY : EQP_LAZY_OFFERED);
+    eqp__lazy_agreed(lazy, lazy->least == 0 ? EQP_LAZY_LOST : lazy->least == 2 ? EQP_LAZY_READY : EQP_LAZY_OFFERED);
     return EQP_OK;
 }
 
@@ -322,7 +322,7 @@ int eqp_lazy_poll(eqp_lazy *lazy, int64_t step, eqp_lazy_phase *news)
     if (lazy->polling != MPI_REQUEST_NULL) { /* all ranks started it one step ago */
         EQP_TRY(take_news(lazy));
     }
-    const eqp_lazy_phase seen = eqp_lazy_look(lazy, step);
+    const eqp_lazy_phase seen = eqp__lazy_look(lazy, step);
     if (lazy->client.state.phase == EQP_LAZY_OFFERED) {
         /* known at once if all ranks wait for it, else in the next step */
         lazy->seen = word_of(seen);

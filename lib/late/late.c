@@ -3,11 +3,11 @@
 #include "late/late.h"
 
 #include "comm/agree.h"
+#include "late/lazy.h"
 #include "methods/frame/rows.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
-#include <equipoise/more/route.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static bool words_name(const eqp_balancer *b)
 int eqp__late_check(const eqp_balancer *b, eqp_message *message)
 {
     const eqp_method *method = b->options.method.method;
-    const eqp_lazy_mode mode = eqp_lazy_settings(b->options.lazy).mode;
+    const eqp_lazy_mode mode = eqp__lazy_settings(b->options.lazy).mode;
     const char *wrong = NULL;
 
     if (b->options.lazy == NULL) {
@@ -78,7 +78,7 @@ int eqp__late_check(const eqp_balancer *b, eqp_message *message)
 static bool has_aged(const eqp_balancer *b)
 {
     const double fresh = fmax(b->options.policy.imbalance_tol, b->now.imbalance_promised);
-    const bool mends = eqp__can_repair(b) && eqp_lazy_settings(b->options.lazy).repair != 0;
+    const bool mends = eqp__can_repair(b) && eqp__lazy_settings(b->options.lazy).repair != 0;
 
     return b->repaired >= WORN || (!mends && b->now.imbalance_work > fresh);
 }
@@ -98,7 +98,7 @@ void eqp__late_learn(eqp_balancer *b)
  * cases. */
 static bool in_line(const eqp_balancer *b)
 {
-    const eqp_lazy_options options = eqp_lazy_settings(b->options.lazy);
+    const eqp_lazy_options options = eqp__lazy_settings(b->options.lazy);
     const double lost = fmax(0.0, b->now.imbalance_work - b->now.imbalance_promised) * b->now.load_mean;
 
     return options.choose && options.delay < 0 && b->news == EQP_LAZY_IDLE && b->late > 0 &&
@@ -112,7 +112,7 @@ static bool wants_offer(const eqp_balancer *b)
     }
     switch (b->options.policy.mode) {
     case EQP_POLICY_AUTO:
-        return has_aged(b) && eqp_policy_may_want(&b->policy);
+        return has_aged(b) && eqp__policy_may_want(&b->policy);
     case EQP_POLICY_EVERY:
         return b->policy.steps >= b->options.policy.every;
     default:
@@ -123,7 +123,7 @@ static bool wants_offer(const eqp_balancer *b)
 /* True if a late map is repaired when it is taken. */
 static bool repairs(const eqp_balancer *b)
 {
-    return eqp_lazy_settings(b->options.lazy).repair != 0 && eqp__method_weighs(b->options.method.method) &&
+    return eqp__lazy_settings(b->options.lazy).repair != 0 && eqp__method_weighs(b->options.method.method) &&
            !(b->options.method.method->flags & EQP_SHAPED);
 }
 
@@ -131,7 +131,7 @@ static bool repairs(const eqp_balancer *b)
  * surveyed step. */
 static bool take_is_near(const eqp_balancer *b)
 {
-    const int64_t delay = eqp_lazy_settings(b->options.lazy).delay;
+    const int64_t delay = eqp__lazy_settings(b->options.lazy).delay;
 
     return b->news == EQP_LAZY_READY ||
            (b->news == EQP_LAZY_OFFERED && delay >= 0 && b->clock + 1 - b->offered >= delay);
@@ -150,7 +150,7 @@ eqp__late_due eqp__late_is_due(const eqp_balancer *b)
         return EQP__LATE_NOTHING;
     }
     if (b->news == EQP_LAZY_READY) {
-        const bool exact = eqp_lazy_settings(b->options.lazy).delay >= 0;
+        const bool exact = eqp__lazy_settings(b->options.lazy).delay >= 0;
         return known || exact || !repairs(b) ? EQP__LATE_TAKE : EQP__LATE_NOTHING;
     }
     return wants_offer(b) && known ? EQP__LATE_OFFER : EQP__LATE_NOTHING;
@@ -158,7 +158,7 @@ eqp__late_due eqp__late_is_due(const eqp_balancer *b)
 
 eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wanted)
 {
-    const eqp_lazy_options options = eqp_lazy_settings(b->options.lazy);
+    const eqp_lazy_options options = eqp__lazy_settings(b->options.lazy);
 
     if (!lazy(b) || !b->has_map || in_line(b)) {
         return wanted;
@@ -364,7 +364,7 @@ done:
 
 int64_t eqp__late_look(eqp_balancer *b)
 {
-    const eqp_lazy_phase seen = eqp_lazy_look(b->options.lazy, b->clock + 1);
+    const eqp_lazy_phase seen = eqp__lazy_look(b->options.lazy, b->clock + 1);
 
     return seen == EQP_LAZY_LOST ? 0 : seen == EQP_LAZY_READY ? 2 : 1;
 }
@@ -372,7 +372,7 @@ int64_t eqp__late_look(eqp_balancer *b)
 void eqp__late_hear(eqp_balancer *b, int64_t least)
 {
     b->clock++;
-    b->news = eqp_lazy_agreed(b->options.lazy, least == 0   ? EQP_LAZY_LOST
-                                               : least == 2 ? EQP_LAZY_READY
-                                                            : EQP_LAZY_OFFERED);
+    b->news = eqp__lazy_agreed(b->options.lazy, least == 0   ? EQP_LAZY_LOST
+                                                : least == 2 ? EQP_LAZY_READY
+                                                             : EQP_LAZY_OFFERED);
 }

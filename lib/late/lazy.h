@@ -7,11 +7,29 @@
 #ifndef LAZY_LAZY_H
 #define LAZY_LAZY_H
 
+#include "decide/lazy_state.h"
+
 #include <equipoise/more/lazy.h>
 
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/** The options, as they were given. Local. lazy may be NULL: the defaults. */
+eqp_lazy_options eqp__lazy_settings(const eqp_lazy *lazy);
+
+/** State of the offer on this rank: EQP_LAZY_READY when its answer has arrived, or, once all ranks are known to have
+ * their answers, when the map is due; EQP_LAZY_LOST when the balancers do not answer. Waits only if `wait` or `delay`
+ * require it, and no longer than `patience`. For applications with their own reduction: see eqp__lazy_agreed().
+ * \param[in] step  the application's number of steps so far
+ * \return EQP_LAZY_IDLE without an offer and for NULL. Local */
+eqp_lazy_phase eqp__lazy_look(eqp_lazy *lazy, int64_t step);
+
+/** Passes on the combined result of eqp__lazy_look() on all ranks: EQP_LAZY_LOST if any rank returned it; else
+ * EQP_LAZY_READY if all ranks did; else EQP_LAZY_OFFERED. The same on all ranks. Local.
+ * \return state of the offer for all ranks: EQP_LAZY_READY if they must take the map before the next step; NULL:
+ * EQP_LAZY_IDLE */
+eqp_lazy_phase eqp__lazy_agreed(eqp_lazy *lazy, eqp_lazy_phase seen);
 
 /* Start of every message, followed by `bytes` bytes. */
 typedef struct eqp__lazy_note {

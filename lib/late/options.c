@@ -129,7 +129,7 @@ int eqp_lazy_decide(const eqp_lazy_model *model, int nranks, bool thread, eqp_la
     asked = *model;
     asked.spare = thread && model->spare;
     asked.mended = options->repair != 0;
-    EQP_TRY(eqp_lazy_choose(&asked, nranks, &choice));
+    EQP_TRY(eqp__lazy_choose(&asked, nranks, &choice));
     const double inline_seconds = choice.seconds[EQP_LAZY_INLINE], beside = choice.seconds[EQP_LAZY_BESIDE],
                  in_thread = choice.seconds[EQP_LAZY_THREAD];
     options->mode = EQP_LAZY_NONE;

@@ -176,7 +176,7 @@ static eqp_lazy_server_action happen(eqp__lazy_server *server, eqp_lazy_server_e
 {
     eqp_lazy_server_action action = EQP_LAZY_SERVE_NOTHING;
 
-    (void)eqp_lazy_serve_next(&server->state, event, &action);
+    (void)eqp__lazy_serve_next(&server->state, event, &action);
     return action;
 }
 

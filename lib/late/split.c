@@ -26,16 +26,9 @@ int eqp_lazy_balancers(const eqp_lazy *lazy)
     return lazy != NULL ? lazy->nservers : 0;
 }
 
-eqp_lazy_options eqp_lazy_settings(const eqp_lazy *lazy)
+eqp_lazy_options eqp__lazy_settings(const eqp_lazy *lazy)
 {
     return lazy != NULL ? lazy->options : eqp_lazy_options_defaults();
-}
-
-const char *eqp_lazy_phase_text(eqp_lazy_phase phase)
-{
-    static const char *const text[EQP_LAZY_PHASES] = {"idle", "offered", "ready", "lost", "left"};
-
-    return phase >= EQP_LAZY_IDLE && phase < EQP_LAZY_PHASES ? text[phase] : "unknown";
 }
 
 int eqp_lazy_host(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user)
@@ -314,7 +307,7 @@ static int make_lazy(MPI_Comm *talk, const eqp_lazy_options *options, MPI_Comm *
         return code;
     }
     *lazy = (eqp_lazy){.options = *options, .talk = *talk, .mine = MPI_COMM_NULL, .polling = MPI_REQUEST_NULL};
-    (void)eqp_lazy_begin(&lazy->client.state, options->wait, options->delay);
+    (void)eqp__lazy_state_begin(&lazy->client.state, options->wait, options->delay);
     lazy->client.in = lazy->client.answer = (eqp__lazy_letter){NULL, MPI_REQUEST_NULL};
     *talk = MPI_COMM_NULL;
     if (options->mode == EQP_LAZY_BY_RANKS && options->balancers > 0) {

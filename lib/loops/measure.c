@@ -24,7 +24,7 @@ void eqp__schedule_set_share(eqp_schedule *s, int rank, const eqp__share *share)
     }
 }
 
-double eqp_schedule_weight(const eqp_schedule *s, int rank)
+double eqp__schedule_weight(const eqp_schedule *s, int rank)
 {
     if (!s) {
         return 0.0;
@@ -102,7 +102,7 @@ static bool is_time(double seconds)
     return isfinite(seconds) && seconds >= 0.0;
 }
 
-int eqp_schedule_record(eqp_schedule *schedule, int rank, const eqp_schedule_sample *sample)
+int eqp__schedule_record(eqp_schedule *schedule, int rank, const eqp_schedule_sample *sample)
 {
     EQP_REQUIRE(schedule && sample);
     eqp__rank now;

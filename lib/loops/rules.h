@@ -5,6 +5,62 @@
 
 #include <equipoise/more/loops.h>
 
+#include <stdint.h>
+
+/** Records the times of a rank's chunk, which only serve the methods that learn from them. A rank whose times sum to 0
+ * counts as unmeasured. Local, O(log nranks).
+ * \return EQP_OK; EQP_ERR_ARGUMENT for a rank or a count out of range; EQP_ERR_DATA for times that are negative, not
+ * finite, or too small or too large to compute with. On error the schedule is unchanged */
+int eqp__schedule_record(eqp_schedule *schedule, int rank, const eqp_schedule_sample *sample);
+
+/** Moves the end of a rank's last chunk to another rank, which has none left: for chunks that take longer than
+ * expected. The moved iterations become the last chunk of the receiver. Local, O(1).
+ * \param[in]  from   the rank that gives
+ * \param[in]  to     the rank that receives, a different one
+ * \param[in]  first  first iteration that moves, within the last chunk of `from`
+ * \param[out] chunk  the moved iterations: `first` to the end of the chunk; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT for ranks out of range or alike, EQP_ERR_STATE if `first` is not in that chunk */
+int eqp__schedule_yield(eqp_schedule *schedule, int from, int to, int64_t first, eqp_schedule_chunk *chunk);
+
+/** Restarts the loop with n iterations, for the next time step. Measured speeds are kept; for
+ * `adaptive-weighted-factoring` they take effect now (eq. 2.4 to 2.10). `adaptive-factoring` starts again with the
+ * first step of section 2.1.7. Iterations not handed out are dropped. Local, O(nranks log nranks).
+ * \return EQP_OK or EQP_ERR_ARGUMENT */
+int eqp__schedule_restart(eqp_schedule *schedule, int64_t n);
+
+/** The part of a rank if n iterations are divided evenly in order, as by `static`. Local, O(1).
+ * \param[in] n       iterations, >= 0
+ * \param[in] nranks  >= 1
+ * \param[in] rank    0 to nranks - 1; a count of 0 for arguments out of their range */
+eqp_schedule_chunk eqp__schedule_part(int64_t n, int nranks, int rank);
+
+/** Iterations not handed out. */
+int64_t eqp__schedule_left(const eqp_schedule *schedule);
+
+/** The method's estimate of a rank's relative speed, 1 on average over the ranks. Local, O(1).
+ * \return the weight, or 0 for a rank out of range */
+double eqp__schedule_weight(const eqp_schedule *schedule, int rank);
+
+/** The chunk size of eq. 2.1 (C. Kruskal and A. Weiss, IEEE Trans. Software Eng. 11 (1985) 1001), not rounded:
+ * (sqrt(2) n h / (sigma P sqrt(ln P)))^(2/3), but at least 1 and at most n / P (or 1, if n / P is less). One rank,
+ * no deviation: n / P. Local, O(1).
+ * \param[in] n          iterations, >= 0
+ * \param[in] nranks     P >= 1
+ * \param[in] overhead   h: seconds for handing out one chunk, >= 0
+ * \param[in] deviation  sigma: standard deviation of an iteration's seconds, >= 0 */
+double eqp__schedule_fixed_size(int64_t n, int nranks, double overhead, double deviation);
+
+/** Cells of a grid in Morton order, in which `fractiling` expects its iterations, so that chunks are tiles. Local,
+ * O(n log n).
+ * \param[in]  width   cells along x, 0 to 2^31 - 1
+ * \param[in]  height  cells along y, 0 to 2^31 - 1
+ * \param[out] cell    [width height] y width + x of the cell at each place
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW; unchanged on error */
+int eqp__schedule_morton(int64_t width, int64_t height, int64_t *cell);
+
+/** This rank's estimate of a rank's relative speed, as eqp__schedule_weight(). Local. */
+double eqp__loop_weight(const eqp_loop *loop, int rank);
+
 /* Contributions of a rank to the sums over the ranks; 0 before its first measurement. */
 enum {
     EQP__MEASURED, /* 1 */
@@ -65,7 +121,7 @@ void eqp__schedule_set_next(eqp_schedule *schedule, int pool, int64_t next);
 eqp__share eqp__schedule_share(const eqp_schedule *schedule, int rank);
 void eqp__schedule_set_share(eqp_schedule *schedule, int rank, const eqp__share *share);
 
-/* eqp_schedule_restart() with given parts, which are also the pools of owned methods: rank r has the iterations
+/* eqp__schedule_restart() with given parts, which are also the pools of owned methods: rank r has the iterations
  * first[r] to first[r + 1] - 1. `first`: [nranks + 1], nondecreasing from 0. */
 void eqp__schedule_restart_parts(eqp_schedule *schedule, const int64_t *first);
 

@@ -56,7 +56,7 @@ static void propose_weighted(eqp_schedule *s, int rank, int *pool, int64_t *coun
     const int64_t most = find_batch(s);
 
     (void)pool;
-    *count = weighted(eqp_schedule_weight(s, rank), s->cursor.size, most);
+    *count = weighted(eqp__schedule_weight(s, rank), s->cursor.size, most);
 }
 
 /* A rank's weight is updated at its first chunk of a batch. */
@@ -68,7 +68,7 @@ static void propose_by_batch(eqp_schedule *s, int rank, int *pool, int64_t *coun
     (void)pool;
     if (me->weighed != s->cursor.first) {
         me->weighed = s->cursor.first;
-        me->weight = eqp_schedule_weight(s, rank);
+        me->weight = eqp__schedule_weight(s, rank);
     }
     *count = weighted(me->weight, s->cursor.size, most);
 }
@@ -80,7 +80,7 @@ static void propose_by_chunk(eqp_schedule *s, int rank, int *pool, int64_t *coun
     const int64_t size = first ? eqp__at_most((double)s->options.chunk, s->left) : chunk_of(s, s->left);
 
     (void)pool;
-    *count = weighted(first ? s->rank[rank].given : eqp_schedule_weight(s, rank), size, s->left);
+    *count = weighted(first ? s->rank[rank].given : eqp__schedule_weight(s, rank), size, s->left);
 }
 
 /* Eq. 2.16, with the difference of the root rewritten to avoid cancellation. Ranks without measurements count as the

@@ -58,7 +58,7 @@ static int compare_places(const void *a, const void *b)
     return (p->key > q->key) - (p->key < q->key);
 }
 
-int eqp_schedule_morton(int64_t width, int64_t height, int64_t *cell)
+int eqp__schedule_morton(int64_t width, int64_t height, int64_t *cell)
 {
     place *places = NULL;
     int64_t n = 0;

@@ -18,7 +18,7 @@ static void propose_self(eqp_schedule *s, int rank, int *pool, int64_t *count)
     *count = 1;
 }
 
-double eqp_schedule_fixed_size(int64_t n, int nranks, double overhead, double deviation)
+double eqp__schedule_fixed_size(int64_t n, int nranks, double overhead, double deviation)
 {
     const double most = fmax(1.0, (double)n / nranks);
     const double spread = deviation * nranks * sqrt(log(nranks));
@@ -38,7 +38,7 @@ static void propose_fixed(eqp_schedule *s, int rank, int *pool, int64_t *count)
     if (s->cursor.size == 0) {
         s->cursor.size = o->chunk > 0
                              ? o->chunk
-                             : eqp__at_most(eqp_schedule_fixed_size(s->n, s->nranks, o->overhead, o->deviation), s->n);
+                             : eqp__at_most(eqp__schedule_fixed_size(s->n, s->nranks, o->overhead, o->deviation), s->n);
     }
     *count = s->cursor.size;
 }

@@ -15,24 +15,9 @@ static const eqp_schedule_method *const methods[] = {
     &eqp__schedule_fractiling, &eqp__schedule_trapezoid,
 };
 
-int eqp_schedule_method_count(void)
-{
-    return (int)(sizeof methods / sizeof methods[0]);
-}
-
 const eqp_schedule_method *eqp_schedule_method_at(int i)
 {
-    return i >= 0 && i < eqp_schedule_method_count() ? methods[i] : NULL;
-}
-
-const eqp_schedule_method *eqp_schedule_method_find(const char *name)
-{
-    for (int i = 0; name && i < eqp_schedule_method_count(); i++) {
-        if (strcmp(methods[i]->name, name) == 0) {
-            return methods[i];
-        }
-    }
-    return NULL;
+    return i >= 0 && i < (int)(sizeof methods / sizeof methods[0]) ? methods[i] : NULL;
 }
 
 static int64_t part_first(int64_t n, int nranks, int rank)
@@ -42,7 +27,7 @@ static int64_t part_first(int64_t n, int nranks, int rank)
     return rank * (n / nranks) + (rank < rest ? rank : rest);
 }
 
-eqp_schedule_chunk eqp_schedule_part(int64_t n, int nranks, int rank)
+eqp_schedule_chunk eqp__schedule_part(int64_t n, int nranks, int rank)
 {
     if (n < 0 || nranks < 1 || rank < 0 || rank >= nranks) {
         return (eqp_schedule_chunk){0, 0};
@@ -202,7 +187,7 @@ int eqp_schedule_next(eqp_schedule *schedule, int rank, eqp_schedule_chunk *chun
     return EQP_OK;
 }
 
-int eqp_schedule_yield(eqp_schedule *schedule, int from, int to, int64_t first, eqp_schedule_chunk *chunk)
+int eqp__schedule_yield(eqp_schedule *schedule, int from, int to, int64_t first, eqp_schedule_chunk *chunk)
 {
     EQP_REQUIRE(schedule && chunk);
     eqp_schedule_chunk *giver;
@@ -219,7 +204,7 @@ int eqp_schedule_yield(eqp_schedule *schedule, int from, int to, int64_t first, 
     return EQP_OK;
 }
 
-int eqp_schedule_restart(eqp_schedule *schedule, int64_t n)
+int eqp__schedule_restart(eqp_schedule *schedule, int64_t n)
 {
     EQP_REQUIRE(schedule);
     EQP__FAIL_IF(n < 0, EQP_ERR_ARGUMENT);
@@ -236,7 +221,7 @@ void eqp__schedule_restart_parts(eqp_schedule *schedule, const int64_t *first)
     fill_pools(schedule, first);
 }
 
-int64_t eqp_schedule_left(const eqp_schedule *schedule)
+int64_t eqp__schedule_left(const eqp_schedule *schedule)
 {
     return schedule ? schedule->left : 0;
 }

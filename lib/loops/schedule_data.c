@@ -19,7 +19,7 @@ eqp_schedule_chunk eqp_loop_part(const eqp_loop *loop, int rank)
         return (eqp_schedule_chunk){0, 0};
     }
     return loop->part ? (eqp_schedule_chunk){loop->part[rank], loop->part[rank + 1] - loop->part[rank]}
-                      : eqp_schedule_part(loop->schedule->n, loop->nranks, rank);
+                      : eqp__schedule_part(loop->schedule->n, loop->nranks, rank);
 }
 
 /* Windows of the ranks of a node may be contiguous. */

@@ -33,7 +33,7 @@ double eqp__loop_squares(double seconds, double squares, int64_t count, int64_t 
 
 bool eqp__loop_learn(eqp_loop *loop, const eqp_schedule_sample *sample)
 {
-    const bool good = eqp_schedule_record(loop->schedule, loop->rank, sample) == EQP_OK;
+    const bool good = eqp__schedule_record(loop->schedule, loop->rank, sample) == EQP_OK;
 
     loop->result.iterations += sample->count;
     loop->result.seconds += sample->seconds;
@@ -183,9 +183,9 @@ int eqp_loop_resize(eqp_loop *loop, int64_t mine)
     return EQP_OK;
 }
 
-double eqp_loop_weight(const eqp_loop *loop, int rank)
+double eqp__loop_weight(const eqp_loop *loop, int rank)
 {
-    return loop ? eqp_schedule_weight(loop->schedule, rank) : 0.0;
+    return loop ? eqp__schedule_weight(loop->schedule, rank) : 0.0;
 }
 
 /* Shares all measurements with all ranks. */
@@ -228,7 +228,7 @@ static int hand_out(eqp_loop *loop)
     if (loop->part) {
         eqp__schedule_restart_parts(loop->schedule, loop->part);
     } else if (loop->ran) {
-        (void)eqp_schedule_restart(loop->schedule, loop->schedule->n);
+        (void)eqp__schedule_restart(loop->schedule, loop->schedule->n);
     }
     loop->ran = true;
     EQP__CHECK(gather_shares(loop));

@@ -116,7 +116,7 @@ int eqp__serve(eqp_loop *loop, const eqp__word *w)
         t->row[w->rank].empty = true;
     }
     if (w->from != loop->rank && w->count > 0) {
-        (void)eqp_schedule_record(loop->schedule, w->from, &sample);
+        (void)eqp__schedule_record(loop->schedule, w->from, &sample);
     }
     if (!t->stop) {
         eqp__schedule_propose(loop->schedule, w->from, &pool, &count);

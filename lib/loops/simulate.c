@@ -81,7 +81,7 @@ static int prepare(simulation *sim, const double *cost)
     for (int r = 0; r < s->nranks && !code; r++) {
         sim->actor[r].stall = sim->stalls.first[r];
         if (sim->part) {
-            sim->part[r] = eqp_schedule_part(s->n, s->nranks, r);
+            sim->part[r] = eqp__schedule_part(s->n, s->nranks, r);
         }
         eqp__turns_set(&sim->turns, r, sim->machine.start ? sim->machine.start[r] : 0.0);
     }
@@ -137,7 +137,7 @@ static void finish(simulation *sim, int rank, double now)
     a->done = now;
     tell(sim, EQP_SCHEDULE_DONE, rank, a->chunk, now);
     /* Times that would overflow in the methods are ignored. */
-    (void)eqp_schedule_record(sim->schedule, rank, &sample);
+    (void)eqp__schedule_record(sim->schedule, rank, &sample);
     a->chunk.count = 0;
 }
 
@@ -189,7 +189,7 @@ static bool take_from_slowest(simulation *sim, int rank, double asked, double de
             middle = end - (end - from + 1) / 2;
         }
     }
-    if (slowest < 0 || eqp_schedule_yield(sim->schedule, slowest, rank, middle, &chunk)) {
+    if (slowest < 0 || eqp__schedule_yield(sim->schedule, slowest, rank, middle, &chunk)) {
         return false;
     }
     sim->actor[slowest].chunk.count -= chunk.count;

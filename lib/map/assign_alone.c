@@ -3,8 +3,9 @@
 #include "base/internal.h"
 #include "map/assignment.h"
 #include "map/items.h"
+#include "methods/frame/parts.h"
+#include "methods/frame/rows.h"
 
-#include <equipoise/more/assign.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,10 +49,10 @@ static int assign(const eqp_map_options *options, int nparts, const eqp_owners *
     wanted.settings = options->settings;
     eqp__assignment_cycle(owners, true, &wanted);
     if (options->aspect > 0) {
-        (void)eqp_method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
+        (void)eqp__method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
     }
     EQP__CHECK(options->method->assign_alone(&items->view, &wanted, part, result));
-    EQP__CHECK(eqp_parts_load(items->view.n, items->weight, part, nparts, share, NULL, &loads));
+    EQP__CHECK(eqp__parts_load(items->view.n, items->weight, part, nparts, share, NULL, &loads));
     result->imbalance = loads.imbalance;
     result->load_max = loads.max;
     result->load_mean = loads.mean;

@@ -195,7 +195,7 @@ static int start_from(eqp_assignment *assignment, const eqp_balance_options *wan
     first.settings = (eqp_settings){{0}};
     first.capacity = NULL;
     if (assignment->options.aspect > 0) {
-        (void)eqp_method_suggest(start, "aspect", assignment->options.aspect, &first.settings);
+        (void)eqp__method_suggest(start, "aspect", assignment->options.aspect, &first.settings);
     }
     code = eqp_balance(assignment->comm, start, &items->view, &first, items->part, NULL);
     for (int64_t i = 0; i < items->view.n && code == EQP_OK; i++) {
@@ -352,7 +352,7 @@ int eqp__assignment_find(eqp_assignment *assignment, const double *overhead, eqp
     wanted.capacity = options->how.homes ? NULL : capacity; /* with homes elsewhere, memory is not a matter of parts */
     eqp__assignment_cycle(assignment->owners, assignment->items.view.weight != NULL, &wanted);
     if (options->aspect > 0) {
-        (void)eqp_method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
+        (void)eqp__method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
     }
     if (options->how.start != NULL) {
         EQP_TRY(start_from(assignment, &wanted));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/internal.h"
-
+#include "map/phased.h"
 #include <equipoise/problem.h>
 #include <equipoise/units.h>
 
@@ -103,7 +103,7 @@ done:
     return code;
 }
 
-int eqp_map_add_phased(eqp_map *map, int64_t n, int nphases, const int *rank)
+int eqp__map_add_phased(eqp_map *map, int64_t n, int nphases, const int *rank)
 {
     EQP__FAIL_IF(!map || map->nphased > 0 || n < 0 || nphases < 1 || nphases > EQP_CYCLE_PHASES || (n > 0 && !rank) ||
                      n > INT64_MAX / 64 / EQP_CYCLE_PHASES,

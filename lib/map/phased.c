@@ -159,7 +159,7 @@ static int add_ways(int64_t n, int nphases, const way *ways, eqp_map *map)
     for (int64_t i = 0; i < n; i++) {
         memcpy(rank + i * nphases, ways[i].part, (size_t)nphases * sizeof *rank);
     }
-    EQP_TRY(eqp_map_add_phased(map, n, nphases, rank));
+    EQP_TRY(eqp__map_add_phased(map, n, nphases, rank));
 done:
     free(rank);
     return code;

@@ -5,6 +5,17 @@
 
 #include "map/items.h"
 
+#include <stdint.h>
+
+/** Adds entries with one rank per phase to a map that has no such entries. Any number of owners may share an entry. The
+ * tag of the i-th is -1 - i - eqp_map_shared() before the call.
+ * \param[in] map      the map
+ * \param[in] n        entries, >= 0
+ * \param[in] nphases  1 to EQP_CYCLE_PHASES
+ * \param[in] rank     [n][nphases] rank that computes in each phase, >= 0; later phases use the last one
+ * \return EQP_OK, EQP_ERR_ARGUMENT for an invalid number and for a map that has such entries, EQP_ERR_MEMORY */
+int eqp__map_add_phased(eqp_map *map, int64_t n, int nphases, const int *rank);
+
 /* A map for each phase: items are cut by their loads there, by the method and with the options of one load. phased:
  * [items][phases] parts; items->part: those of the first phase. result: of the cycle. Collective. */
 int eqp__phased_assign(MPI_Comm comm, const eqp_method *method, const eqp_items *items, const eqp_cycle_turns *phases,

@@ -5,7 +5,6 @@
 
 #include "cost/costs.h"
 
-#include <equipoise/more/cycle.h>
 #include <equipoise/survey.h>
 
 #include <stdbool.h>

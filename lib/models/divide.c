@@ -157,7 +157,7 @@ static int find_sizes(division *d, eqp_speeds_kind kind)
     return code;
 }
 
-int eqp_speeds_divide(const eqp_speeds *speeds, double *size, eqp_speeds_result *result)
+int eqp__speeds_divide(const eqp_speeds *speeds, double *size, eqp_speeds_result *result)
 {
     EQP_REQUIRE(speeds && size);
     const int nranks = speeds->nranks;
@@ -200,14 +200,14 @@ static int create_constant(int nranks, void **state)
 
 static int add_to_model(void *state, int rank, double size, double seconds)
 {
-    return eqp_speeds_add(state, rank, size, seconds);
+    return eqp__speeds_add(state, rank, size, seconds);
 }
 
 static int divide_by_model(void *state, double total, double *size)
 {
-    const int code = eqp_speeds_resize(state, total);
+    const int code = eqp__speeds_resize(state, total);
 
-    return code ? code : eqp_speeds_divide(state, size, NULL);
+    return code ? code : eqp__speeds_divide(state, size, NULL);
 }
 
 static void free_model(void *state)

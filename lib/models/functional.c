@@ -92,7 +92,7 @@ static int common_sign(const eqp_functional_time *time, double low, double high)
     return sign;
 }
 
-bool eqp_functional_newton_converges(const eqp_functional_time *time, double low, double high)
+bool eqp__functional_newton_converges(const eqp_functional_time *time, double low, double high)
 {
     return time && low <= high && common_sign(time, low, high) != 2;
 }
@@ -212,7 +212,7 @@ static int solve_between(search *s, int sign, double guess, eqp_functional_root 
     return s->code;
 }
 
-int eqp_functional_solve(const eqp_functional_time *time, double target, double guess, eqp_functional_root *root)
+int eqp__functional_solve(const eqp_functional_time *time, double target, double guess, eqp_functional_root *root)
 {
     EQP__FAIL_IF(!is_time(time) || !root || !(guess >= time->low && guess <= time->high), EQP_ERR_ARGUMENT);
     const double t_low = time->value(time->user, time->low), t_high = time->value(time->user, time->high);
@@ -299,18 +299,4 @@ int eqp_functional_cut(const eqp_functional_time *time, int nnodes, const double
     }
     free(cut);
     return code;
-}
-
-int eqp_functional_items(int nnodes, const double *bound, int64_t *first)
-{
-    const double most = 9007199254740992.0;
-
-    EQP__FAIL_IF(nnodes < 1 || !bound || !first, EQP_ERR_ARGUMENT);
-    for (int i = 0; i <= nnodes; i++) {
-        EQP__FAIL_IF(!(fabs(bound[i]) <= most) || (i > 0 && bound[i] < bound[i - 1]), EQP_ERR_ARGUMENT);
-    }
-    for (int i = 0; i <= nnodes; i++) {
-        first[i] = (int64_t)floor(bound[i] + 0.5);
-    }
-    return EQP_OK;
 }

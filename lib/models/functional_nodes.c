@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shares of nodes of several speeds, and measures of their balance. */
 #include "base/internal.h"
-
+#include "models/functional_look.h"
 #include <equipoise/more/models.h>
 
 #include <limits.h>
@@ -40,7 +40,7 @@ int eqp_functional_types(int ntypes, const eqp_functional_type *type, double tot
     return EQP_OK;
 }
 
-int eqp_functional_speeds(int ntypes, const eqp_functional_type *type, double *speed)
+int eqp__functional_speeds(int ntypes, const eqp_functional_type *type, double *speed)
 {
     eqp_functional_plan p;
     int code = speed ? count_nodes(ntypes, type, &p) : EQP_ERR_ARGUMENT;
@@ -82,7 +82,7 @@ int eqp_functional_efficiency(int n, const double *time, double *inefficiency, d
     return code;
 }
 
-int eqp_functional_spread(int n, const double *time, double *spread)
+int eqp__functional_spread(int n, const double *time, double *spread)
 {
     extremes e;
     int code = spread ? survey(n, time, &e) : EQP_ERR_ARGUMENT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/internal.h"
 
-#include <equipoise/more/file.h>
+#include <equipoise/more/base.h>
 #include <equipoise/more/models.h>
 
 #include <errno.h>

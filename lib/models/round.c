@@ -41,7 +41,7 @@ static int find_sum(int64_t n, int nranks, const double *size, double *largest, 
     return n > 0 && most <= 0.0 ? EQP_ERR_DATA : EQP_OK;
 }
 
-int eqp_speeds_round(int64_t n, int nranks, const double *size, int64_t *share)
+int eqp__speeds_round(int64_t n, int nranks, const double *size, int64_t *share)
 {
     EQP_REQUIRE(size && share);
     quota_rest *left = NULL;
@@ -163,8 +163,8 @@ int eqp_speeds_share(const eqp_speeds *speeds, int64_t *share, eqp_speeds_result
     EQP__FAIL_IF(speeds->n != floor(speeds->n), EQP_ERR_STATE);
     if ((code = eqp_array_create(&size, (int64_t)2 * nranks, sizeof *size)) ||
         (mean > 0.0 && (code = eqp__speeds_curves_create(speeds, mean, &curve))) ||
-        (code = eqp_speeds_divide(speeds, size, &division)) ||
-        (code = eqp_speeds_round((int64_t)speeds->n, nranks, size, share))) {
+        (code = eqp__speeds_divide(speeds, size, &division)) ||
+        (code = eqp__speeds_round((int64_t)speeds->n, nranks, size, share))) {
         goto done;
     }
     if (curve) {
@@ -177,21 +177,4 @@ int eqp_speeds_share(const eqp_speeds *speeds, int64_t *share, eqp_speeds_result
 done:
     EQP__FREE(curve, size);
     return code;
-}
-
-int eqp_speeds_spread(int nranks, const double *seconds, double *spread)
-{
-    EQP_REQUIRE(seconds && spread);
-    double least = INFINITY, most = 0.0;
-
-    EQP__FAIL_IF(nranks < 1, EQP_ERR_ARGUMENT);
-    for (int r = 0; r < nranks; r++) {
-        EQP__FAIL_IF(!(seconds[r] >= 0.0) || !isfinite(seconds[r]), EQP_ERR_DATA);
-        if (seconds[r] > 0.0) {
-            least = fmin(least, seconds[r]);
-            most = fmax(most, seconds[r]);
-        }
-    }
-    *spread = most > least ? most / least - 1.0 : 0.0;
-    return EQP_OK;
 }

@@ -40,7 +40,7 @@ void eqp_speeds_free(eqp_speeds *speeds)
     }
 }
 
-int eqp_speeds_resize(eqp_speeds *speeds, double n)
+int eqp__speeds_resize(eqp_speeds *speeds, double n)
 {
     EQP_REQUIRE(speeds);
     EQP__FAIL_IF(!is_count(n), EQP_ERR_ARGUMENT);
@@ -85,7 +85,7 @@ static void add_point(eqp__speed_points *points, double size, double seconds)
     }
 }
 
-int eqp_speeds_add(eqp_speeds *speeds, int rank, double size, double seconds)
+int eqp__speeds_add(eqp_speeds *speeds, int rank, double size, double seconds)
 {
     EQP_REQUIRE(speeds);
     const int code = rank >= 0 && rank < speeds->nranks ? check_point(size, seconds) : EQP_ERR_ARGUMENT;
@@ -109,7 +109,7 @@ int eqp_speeds_record(eqp_speeds *speeds, const int64_t *share, const double *se
     return EQP_OK;
 }
 
-int eqp_speeds_points(const eqp_speeds *speeds, int rank)
+int eqp__speeds_points(const eqp_speeds *speeds, int rank)
 {
     EQP_REQUIRE(speeds);
     return rank >= 0 && rank < speeds->nranks ? speeds->ranks[rank].n : 0;
@@ -166,7 +166,7 @@ int eqp__speeds_curves_create(const eqp_speeds *speeds, double mean, eqp__curve 
     return EQP_OK;
 }
 
-int eqp_speeds_speed(const eqp_speeds *speeds, int rank, double size, double *speed)
+int eqp__speeds_speed(const eqp_speeds *speeds, int rank, double size, double *speed)
 {
     EQP_REQUIRE(speeds && speed);
     const bool legal = rank >= 0 && rank < speeds->nranks && size >= 0.0 && isfinite(size);
@@ -180,11 +180,11 @@ int eqp_speeds_speed(const eqp_speeds *speeds, int rank, double size, double *sp
     return EQP_OK;
 }
 
-int eqp_speeds_seconds(const eqp_speeds *speeds, int rank, double size, double *seconds)
+int eqp__speeds_seconds(const eqp_speeds *speeds, int rank, double size, double *seconds)
 {
     EQP_REQUIRE(speeds && seconds);
     double speed;
-    const int code = eqp_speeds_speed(speeds, rank, size, &speed);
+    const int code = eqp__speeds_speed(speeds, rank, size, &speed);
 
     if (!code) {
         *seconds = size / speed;

@@ -5,6 +5,59 @@
 
 #include "models/curve.h"
 
+#include <stdint.h>
+
+/** Changes the number of items; the points stay. Returns EQP_OK or EQP_ERR_ARGUMENT. */
+int eqp__speeds_resize(eqp_speeds *speeds, double n);
+
+/** Adds a measurement to one rank's model. A point of the same size is replaced; beyond EQP_SPEEDS_POINTS points
+ * the oldest is dropped. A size of 0 in 0 seconds is ignored. Local, O(EQP_SPEEDS_POINTS).
+ * \param[in] rank     from 0
+ * \param[in] size     items that the rank computed: 0, or from EQP_SPEEDS_SMALLEST to EQP_SPEEDS_ITEMS
+ * \param[in] seconds  time of these items, > 0 for size > 0
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a rank or a size out of its range, EQP_ERR_DATA for seconds that are negative,
+ *         not finite, or zero for a nonzero size, or for a speed beyond EQP_SPEEDS_FASTEST; the model is
+ *         unchanged on error */
+int eqp__speeds_add(eqp_speeds *speeds, int rank, double size, double seconds);
+
+/** Number of points in a rank's model; 0 for an invalid rank. */
+int eqp__speeds_points(const eqp_speeds *speeds, int rank);
+
+/** A rank's modelled speed. A rank without points is assumed as fast as the mean of the other ranks' newest points.
+ * Before the first and beyond the last point speed is constant. Piecewise models pass through the newest point; an
+ * older point that violates the shape together with newer ones is moved as little as possible. If speed falls by more
+ * than a third from one point to the next, a plateau on either side is extended by a quarter of the interval, or by an
+ * eighth if the other side slopes: the next shares then bisect the interval that contains the cliff. Local,
+ * O(EQP_SPEEDS_POINTS^2), plus O(nranks) for a rank without points.
+ * \param[in]  size   items, >= 0
+ * \param[out] speed  items per second, > 0; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_STATE if no rank has a point */
+int eqp__speeds_speed(const eqp_speeds *speeds, int rank, double size, double *speed);
+
+/** A rank's modelled time: size / speed at that size. Arguments and codes as eqp__speeds_speed().
+ * \param[out] seconds  0 for size 0; unchanged on error */
+int eqp__speeds_seconds(const eqp_speeds *speeds, int rank, double size, double *seconds);
+
+/** Sizes that take the same time on every rank by the models: Clarke 2011, eq. 1. Without a point on any rank they are
+ * equal. Local, deterministic. Constant: O(nranks). Piecewise: O(nranks EQP_SPEEDS_POINTS^2). Akima: hybrj from equal
+ * sizes with the Jacobian of eq. 5, O(nranks^3); if it does not converge, or for more than EQP_SPEEDS_HYBRJ_RANKS
+ * ranks, or in a build without cminpack, bisection of the same splines, which `result` reports.
+ * \param[out] size    [nranks] items, > 0 unless n is 0, with sum n up to rounding; unchanged on error
+ * \param[out] result  may be NULL; unchanged on error
+ * \return EQP_OK, EQP_ERR_MEMORY */
+int eqp__speeds_divide(const eqp_speeds *speeds, double *size, eqp_speeds_result *result);
+
+/** Rounds sizes to whole shares that add up exactly: each is rounded down, then the largest remainders get one item
+ * more, lower ranks first if remainders are equal (Hamilton's method; Clarke 2011, section 6.1). Every share differs
+ * from its quota n size / (sum of sizes) by less than one. Local, O(nranks log nranks).
+ * \param[in]  n       items, from 0 to EQP_SPEEDS_ITEMS
+ * \param[in]  nranks  >= 1
+ * \param[in]  size    [nranks] proportions, >= 0 (borrowed)
+ * \param[out] share   [nranks] >= 0, their sum is n; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT for nranks or n out of its range, EQP_ERR_DATA for a size that is negative or not
+ *         finite, or if all are 0 and n is not, EQP_ERR_MEMORY */
+int eqp__speeds_round(int64_t n, int nranks, const double *size, int64_t *share);
+
 /* The points of one rank, oldest first. */
 typedef struct eqp__speed_points {
     int n;

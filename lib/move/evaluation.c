@@ -114,7 +114,7 @@ int eqp_evaluation_meanwhile(eqp_evaluation *e, int phase, int part, double seco
                                                  : EQP_ERR_ARGUMENT;
 }
 
-int eqp_evaluation_speeds(eqp_evaluation *e, const double *speed)
+int eqp__evaluation_speeds(eqp_evaluation *e, const double *speed)
 {
     double *made = NULL, mean = 0;
     int code;
@@ -167,7 +167,7 @@ static int is_cost(double seconds)
     return seconds >= 0 && isfinite(seconds);
 }
 
-int eqp_evaluation_overhead(eqp_evaluation *e, const eqp_overhead *overhead)
+int eqp__evaluation_overhead(eqp_evaluation *e, const eqp_overhead *overhead)
 {
     const eqp_overhead none = {0}, *o = overhead ? overhead : &none;
 
@@ -240,7 +240,7 @@ double eqp__evaluation_bytes(const eqp_evaluation *e)
     return bytes + e->nparts * (e->nphases + 6) * (double)sizeof *e->load;
 }
 
-const double *eqp_evaluation_loads(const eqp_evaluation *e)
+const double *eqp__evaluation_loads(const eqp_evaluation *e)
 {
     return e ? e->load : NULL;
 }

@@ -5,6 +5,96 @@
 
 #include "needs.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
+/** Largest number of plans of eqp__exchange_plans(). */
+#define EQP_EXCHANGE_PLANS_MAX 18
+
+/** Lists the plans worth trying for a number of parts and a network: every number of stages with broadcast 0, 4 and 16,
+ * each with and without shared memory if `node` > 1 divides the parts. plan: [EQP_EXCHANGE_PLANS_MAX]. Simpler plans
+ * come first; of plans that coincide for few parts only the simplest is listed. Local. Returns the number of plans, at
+ * least 1, or EQP_ERR_ARGUMENT unless there are 1 to 65,536 parts. */
+int eqp__exchange_plans(int nparts, const eqp_network *network, eqp_exchange_plan *plan);
+
+/** One phase of an exchange: blocks, their homes and sizes, and the parts that need them or contribute to them. */
+typedef struct eqp_phase {
+    int back;             /**< 0: out; 1: back */
+    int64_t nblocks;      /**< blocks */
+    const int64_t *bytes; /**< [nblocks] >= 0 (borrowed) */
+    const int *home;      /**< [nblocks] part (borrowed) */
+    const int64_t *first; /**< [nblocks + 1] into part (borrowed) */
+    const int *part; /**< parts that need or contribute to each block, ascending; its home may be listed at no cost */
+} eqp_phase;
+
+/** Traffic of every part in one phase. */
+typedef struct eqp_traffic {
+    int64_t *messages_sent;     /**< [nparts] */
+    int64_t *messages_received; /**< [nparts] */
+    int64_t *bytes_sent;        /**< [nparts] */
+    int64_t *bytes_received;    /**< [nparts] */
+    double *seconds; /**< [nparts] sum over the stages of alpha max(messages) + beta max(bytes), of sent and received;
+                          the seconds of an allgather if a stage is one */
+    double *memory;  /**< [nparts] bytes that each part needs by eqp_evaluation_memory(); filled only by
+                          eqp__evaluation_by_plan() */
+} eqp_traffic;
+
+/** Counts one phase by one plan: exactly what eqp_route of <equipoise/more/comm.h> sends. Adds to all arrays of
+ * *traffic; NULL arrays are skipped. A message counts if it has at least one block, even one of 0 bytes.
+ * In an allgather or reduce-scatter of hot blocks every part has ceil(log2 N) messages out and in (N: parts, or nodes)
+ * and receives the bytes of all hot blocks (of its lane) except its own; sent bytes are counted as received bytes.
+ * It is one more stage; a lane without hot blocks skips it. Local, O(needs x stages), deterministic. At most 2^55
+ * bytes of blocks times parts, and 2^61 in *traffic before.
+ * \return EQP_OK, EQP_ERR_ARGUMENT (no divisor of the parts, a part out of range), EQP_ERR_MEMORY, EQP_ERR_OVERFLOW */
+int eqp__exchange_count(const eqp_phase *phase, int nparts, const eqp_exchange_plan *plan, const eqp_network *network,
+                        const eqp_traffic *traffic);
+
+/** Counts an allgather whose result every part keeps, such as the top of a tree. Adds to *traffic: ceil(log2 P)
+ * messages out and in, and all bytes except the part's own as received and as sent; nothing if the total is 0 bytes.
+ * Local, O(nparts).
+ * \param[in]  bytes  [nparts] >= 0 (borrowed)
+ * \return EQP_OK, EQP_ERR_ARGUMENT, or EQP_ERR_OVERFLOW as eqp__exchange_count() */
+int eqp__exchange_count_all(const int64_t *bytes, int nparts, const eqp_network *network, const eqp_traffic *traffic);
+
+/** Sets the speeds of the parts: with speed 2 a load takes half its seconds. Loads stay as they were added; from now on
+ * `load_max`, `step_seconds` and `imbalance` refer to load / speed, and `load_mean` is the time of an even division:
+ * the sum of loads over the sum of speeds. Local, O(nparts).
+ * \param[in] speed  [nparts] finite and > 0, relative to their mean (copied); NULL: all equal
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA for a speed out of its range; unchanged on error */
+int eqp__evaluation_speeds(eqp_evaluation *evaluation, const double *speed);
+
+/** Sets the overhead of a step in addition to loads and phases; default none. Speeds apply to it as to loads. Not
+ * packed. Local, O(1).
+ * \param[in] overhead  (copied); NULL: none
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA for costs or counts out of their range; unchanged on error */
+int eqp__evaluation_overhead(eqp_evaluation *evaluation, const eqp_overhead *overhead);
+
+/** The loads so far: [nparts], borrowed. Local. */
+const double *eqp__evaluation_loads(const eqp_evaluation *evaluation);
+
+/** Evaluates one plan. If `traffic` is not NULL, it also adds every part's traffic to its arrays; `seconds` then
+ * include overhead and exclude hidden seconds. Local, O(needs x stages). The evaluation may be extended afterwards.
+ * EQP_ERR_OVERFLOW as eqp__exchange_count().
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_UNKNOWN for a needed block that was not declared */
+int eqp__evaluation_by_plan(eqp_evaluation *evaluation, const eqp_network *network, const eqp_exchange_plan *plan,
+                            const eqp_traffic *traffic, eqp_evaluated *result);
+
+/** Evaluates the cheapest of eqp__exchange_plans(). Local.  \return as eqp__evaluation_by_plan() */
+int eqp__evaluation_best(eqp_evaluation *evaluation, const eqp_network *network, eqp_evaluated *result);
+
+/** Packs the evaluation into bytes, for eqp__evaluation_merge() on another rank. *bytes: owned by the caller, free().
+ * Equal evaluations give equal bytes, however they were filled; the bytes end with a checksum. Local, O(needs + blocks
+ * log blocks).
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
+int eqp__evaluation_pack(eqp_evaluation *evaluation, size_t *size, void **bytes);
+
+/** Adds a packed evaluation: loads, overlapped seconds, elements held and common bytes add up; blocks and needs are
+ * merged. A block declared in both must be the same in both. Local.
+ * \return EQP_OK; EQP_ERR_FORMAT for bytes that are damaged or not from an evaluation, EQP_ERR_ARGUMENT for other
+ * parts or phases, EQP_ERR_DATA for blocks that differ, all with nothing changed; or EQP_ERR_MEMORY, after which the
+ * same bytes may be merged again */
+int eqp__evaluation_merge(eqp_evaluation *evaluation, size_t size, const void *bytes);
+
 /* A block of a phase; the set of needs knows it by its index in the phase. */
 typedef struct eqp__block {
     int64_t number, bytes, elements;

@@ -122,7 +122,7 @@ done:
     return code;
 }
 
-int eqp_evaluation_pack(eqp_evaluation *e, size_t *size, void **bytes)
+int eqp__evaluation_pack(eqp_evaluation *e, size_t *size, void **bytes)
 {
     const uint64_t *key[EQP_PHASES_MAX];
     int64_t nkeys[EQP_PHASES_MAX];
@@ -345,7 +345,7 @@ static int check_head(const eqp_evaluation *e, size_t size, const unsigned char 
     return EQP_OK;
 }
 
-int eqp_evaluation_merge(eqp_evaluation *e, size_t size, const void *bytes)
+int eqp__evaluation_merge(eqp_evaluation *e, size_t size, const void *bytes)
 {
     const unsigned char *head = bytes, *at;
     columns c[EQP_PHASES_MAX];

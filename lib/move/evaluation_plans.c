@@ -222,7 +222,7 @@ static int evaluate(const eqp_evaluation *e, const eqp_network *network, const e
         if ((code = traffic_create(e->nparts, &sum[level]))) {
             break;
         }
-        code = eqp_exchange_count_all(e->common, e->nparts, network, &sum[level]);
+        code = eqp__exchange_count_all(e->common, e->nparts, network, &sum[level]);
     }
     for (int k = 0; code == EQP_OK && k < e->nphases; k++) {
         code = count_phase(e, &e->phase[k], network, family, sum, &b);
@@ -243,8 +243,8 @@ static int evaluate(const eqp_evaluation *e, const eqp_network *network, const e
     return code;
 }
 
-int eqp_evaluation_by_plan(eqp_evaluation *e, const eqp_network *network, const eqp_exchange_plan *plan,
-                           const eqp_traffic *traffic, eqp_evaluated *result)
+int eqp__evaluation_by_plan(eqp_evaluation *e, const eqp_network *network, const eqp_exchange_plan *plan,
+                            const eqp_traffic *traffic, eqp_evaluated *result)
 {
     eqp__stages stages;
     int code;
@@ -282,7 +282,7 @@ done:
     return code;
 }
 
-int eqp_evaluation_best(eqp_evaluation *e, const eqp_network *network, eqp_evaluated *result)
+int eqp__evaluation_best(eqp_evaluation *e, const eqp_network *network, eqp_evaluated *result)
 {
     const double once = 1.0;
 
@@ -371,11 +371,11 @@ static int evaluate_cycle(int nphases, const double *times, eqp_evaluation *cons
 {
     eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
     eqp_evaluated of_plan[EQP_EXCHANGE_PLANS_MAX];
-    const int nplans = wanted ? 1 : eqp_exchange_plans(e[0]->nparts, network, plan);
+    const int nplans = wanted ? 1 : eqp__exchange_plans(e[0]->nparts, network, plan);
     int code = EQP_OK;
 
     for (int k = 0; k < nphases; k++) {
-        EQP_TRY(wanted ? eqp_evaluation_by_plan(e[k], network, wanted, NULL, of_plan)
+        EQP_TRY(wanted ? eqp__evaluation_by_plan(e[k], network, wanted, NULL, of_plan)
                        : evaluate_each(e[k], network, nplans, plan, of_plan));
         for (int i = 0; i < nplans; i++) {
             turn[i * nphases + k] = of_plan[i];

@@ -100,7 +100,7 @@ static int stages_are_new(const eqp_exchange_plan *plan, int nparts)
     return mine.n > 0 || plan->broadcast == 0;
 }
 
-int eqp_exchange_plans(int nparts, const eqp_network *network, eqp_exchange_plan *plan)
+int eqp__exchange_plans(int nparts, const eqp_network *network, eqp_exchange_plan *plan)
 {
     EQP_REQUIRE(nparts >= 1 && nparts <= EQP__PARTS_MAX && network && plan);
     static const int broadcast[] = {0, 4, 16};

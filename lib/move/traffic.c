@@ -382,8 +382,8 @@ int eqp__phase_check(const eqp_phase *phase, int nparts)
     return EQP_OK;
 }
 
-int eqp_exchange_count(const eqp_phase *phase, int nparts, const eqp_exchange_plan *plan, const eqp_network *network,
-                       const eqp_traffic *traffic)
+int eqp__exchange_count(const eqp_phase *phase, int nparts, const eqp_exchange_plan *plan, const eqp_network *network,
+                        const eqp_traffic *traffic)
 {
     EQP_REQUIRE(plan && plan->broadcast >= 0 && traffic && (!traffic->seconds || network));
     eqp__plan_family family;
@@ -396,7 +396,7 @@ int eqp_exchange_count(const eqp_phase *phase, int nparts, const eqp_exchange_pl
     return eqp__traffic_count(phase, nparts, &family, network, traffic);
 }
 
-int eqp_exchange_count_all(const int64_t *bytes, int nparts, const eqp_network *network, const eqp_traffic *traffic)
+int eqp__exchange_count_all(const int64_t *bytes, int nparts, const eqp_network *network, const eqp_traffic *traffic)
 {
     int64_t all = 0;
 

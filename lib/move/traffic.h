@@ -4,9 +4,10 @@
 #ifndef EQUIPOISE_MOVE_TRAFFIC_H
 #define EQUIPOISE_MOVE_TRAFFIC_H
 
+#include "move/evaluation.h"
 #include "stages.h"
 
-#include <equipoise/more/whatif.h>
+#include <stdint.h>
 
 #define EQP__LEVELS_MAX 3
 
@@ -18,11 +19,11 @@ typedef struct eqp__plan_family {
     int broadcast[EQP__LEVELS_MAX]; /* of each; the ones before are hot for more blocks. 0 comes last */
 } eqp__plan_family;
 
-/* The family of plan[first], which broadcasts nothing, among those of eqp_exchange_plans(); index[level]: which of the
+/* The family of plan[first], which broadcasts nothing, among those of eqp__exchange_plans(); index[level]: which of the
  * plans it is. */
 eqp__plan_family eqp__plan_family_of(int nplans, const eqp_exchange_plan *plan, int first, int *index);
 
-/* As eqp_exchange_count(), for every plan of a family, traffic[nlevels]; adds nothing on error. The phase must be
+/* As eqp__exchange_count(), for every plan of a family, traffic[nlevels]; adds nothing on error. The phase must be
  * valid: see eqp__phase_check(). Homes in ascending order save a sort. */
 int eqp__traffic_count(const eqp_phase *phase, int nparts, const eqp__plan_family *family, const eqp_network *network,
                        const eqp_traffic *traffic);

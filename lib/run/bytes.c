@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/bytes.h"
+#include "map/phased.h"
 
 #include "base/internal.h"
 
@@ -95,7 +96,7 @@ int eqp__table_read(eqp__cursor *c, const eqp__table_size *size, int nranks, eqp
     }
     EQP_TRY(all == size->nunits ? EQP_OK : EQP_ERR_FORMAT);
     EQP_TRY(eqp_map_create(size->nshared, nunits, centroid, rank, &made));
-    EQP_TRY(nphased > 0 ? eqp_map_add_phased(made, size->nphased, (int)size->nphases, phased) : EQP_OK);
+    EQP_TRY(nphased > 0 ? eqp__map_add_phased(made, size->nphased, (int)size->nphases, phased) : EQP_OK);
     *map = made;
     made = NULL;
 done:

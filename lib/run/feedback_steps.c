@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/feedback_steps.h"
+#include "methods/feedback/feedback.h"
 
 #include "base/internal.h"
 
@@ -57,7 +58,7 @@ int eqp__feedback_steps_create(const eqp_balancer_options *options, int nranks, 
     made->options.threshold = options->policy.imbalance_tol;
     made->fixed_costs = options->fixed_costs;
     made->ruled = options->policy.mode == EQP_POLICY_AUTO;
-    EQP_TRY(eqp_feedback_init(&made->state, &made->options));
+    EQP_TRY(eqp__feedback_init(&made->state, &made->options));
     EQP_TRY(eqp_array_create(&made->best, nranks, sizeof *made->best));
 done:
     if (code != EQP_OK) {
@@ -108,8 +109,8 @@ int eqp__feedback_steps_record(eqp_feedback_steps *feedback, const eqp_rank_row 
         feedback->phase = HOLDING;
         return EQP_OK;
     }
-    EQP__CHECK(eqp_feedback_check(&feedback->state, feedback->nranks, (int64_t)(TOTAL_UNITS * fmin(most / total, 1.0)),
-                                  (int64_t)TOTAL_UNITS, &verdict));
+    EQP__CHECK(eqp__feedback_check(&feedback->state, feedback->nranks, (int64_t)(TOTAL_UNITS * fmin(most / total, 1.0)),
+                                   (int64_t)TOTAL_UNITS, &verdict));
     const bool is_best = feedback->state.best_step == feedback->state.checks - 1;
     if (is_best) {
         keep_best(feedback, rows);
@@ -137,7 +138,7 @@ void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_map_options *
         return;
     }
     if (feedback->phase == HOLDING) { /* the policy has asked for a map: start again */
-        (void)eqp_feedback_init(&feedback->state, &feedback->options);
+        (void)eqp__feedback_init(&feedback->state, &feedback->options);
         feedback->phase = STEPPING;
     }
     options->method = &feedback->by_loads;

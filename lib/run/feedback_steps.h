@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Steps of a run by `feedback`: as long as its rule asks for them (eqp_feedback_check(), guarded); then back to the
+/* Steps of a run by `feedback`: as long as its rule asks for them (eqp__feedback_check(), guarded); then back to the
  * best cuts so far, until the policy wants a map again. */
 #ifndef RUN_FEEDBACK_STEPS_H
 #define RUN_FEEDBACK_STEPS_H
@@ -8,7 +8,7 @@
 #include "run/bytes.h"
 
 #include <equipoise/balancer.h>
-#include <equipoise/more/feedback.h>
+#include <equipoise/more/methods.h>
 
 typedef struct eqp_feedback_steps eqp_feedback_steps;
 

@@ -8,7 +8,6 @@
 #include "whatif/automatic.h"
 
 #include <equipoise/more/comm.h>
-#include <equipoise/more/route.h>
 
 #include <math.h>
 #include <stdio.h>

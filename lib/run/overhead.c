@@ -93,10 +93,10 @@ int eqp__overheads_learn(eqp_overheads *o, int nranks, const eqp_rank_row *rows,
         const double overhead = rows[r].busy_seconds - rows[r].load;
         if (rows[r].busy_seconds > 0 && overhead > 0) {
             count(&rows[r], evaluations, n);
-            code = eqp_cost_sums_add(&o->costs.samples, n, overhead);
+            code = eqp__cost_sums_add(&o->costs.samples, n, overhead);
         }
     }
-    code = code == EQP_OK ? eqp_cost_fit_near(&o->costs.samples, o->costs.nominal, LEAN, &fit) : code;
+    code = code == EQP_OK ? eqp__cost_fit_near(&o->costs.samples, o->costs.nominal, LEAN, &fit) : code;
     if (code != EQP_OK) {
         return code == EQP_ERR_STATE ? EQP_OK : code; /* no sample yet */
     }

@@ -11,8 +11,6 @@
 #include "run/shares.h"
 #include "whatif/automatic.h"
 
-#include <equipoise/more/hindsight.h>
-
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>

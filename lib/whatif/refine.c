@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The overhead of a part depends on its items: sharing an owner repeats some of its work, and more needs mean longer
  * waits. So a map is made, traced, and made again with the overhead that the trace has shown. */
+#include "move/evaluation.h"
 #include "whatif/whatif.h"
 
 #include "base/internal.h"
 
 #include <equipoise/more/comm.h>
-#include <equipoise/more/whatif.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -179,9 +179,9 @@ static int read_traced(const refining *s, const eqp__traced *traced, const eqp_n
         eqp_evaluated one;
         memset(seconds, 0, (size_t)s->nparts * sizeof *seconds);
         memset(memory, 0, (size_t)s->nparts * sizeof *memory);
-        EQP_TRY(eqp_evaluation_by_plan(traced->turn[k], network, &plan, &exchange, &one));
+        EQP_TRY(eqp__evaluation_by_plan(traced->turn[k], network, &plan, &exchange, &one));
         for (int p = 0; p < s->nparts; p++) {
-            const double load = eqp_evaluation_loads(traced->turn[k])[p] / eqp_part_speed(s->speeds, p);
+            const double load = eqp__evaluation_loads(traced->turn[k])[p] / eqp_part_speed(s->speeds, p);
             s->total[p] += phases->times[k] * (seconds[p] + load);
             s->need[p] = fmax(s->need[p], memory[p]);
         }

@@ -67,7 +67,7 @@ static int set_speeds(eqp_part_speeds speeds, int nparts, eqp_evaluation *evalua
     for (int p = 0; p < nparts; p++) {
         speed[p] = eqp_part_speed(speeds, p);
     }
-    EQP_TRY(eqp_evaluation_speeds(evaluation, speed));
+    EQP_TRY(eqp__evaluation_speeds(evaluation, speed));
 done:
     free(speed);
     return code;
@@ -100,12 +100,12 @@ static int gather(const eqp_whatif_state *state, int root, eqp_evaluation *evalu
     int code = EQP__ARRAYS(EQP__ARRAY(sent, state->nranks), EQP__ARRAY(received, state->nranks));
 
     if (code == EQP_OK && state->rank != root) {
-        code = eqp_evaluation_pack(evaluation, &size, &out);
+        code = eqp__evaluation_pack(evaluation, &size, &out);
         sent[root] = (int64_t)size;
     }
     EQP_TRY(eqp__send(state->comm, code, 1, sent, out, received, &total, &in));
     for (int64_t r = 0, at = 0; r < state->nranks && code == EQP_OK; at += received[r], r++) {
-        code = received[r] > 0 ? eqp_evaluation_merge(evaluation, (size_t)received[r], in + at) : EQP_OK;
+        code = received[r] > 0 ? eqp__evaluation_merge(evaluation, (size_t)received[r], in + at) : EQP_OK;
     }
     code = eqp_agree(state->comm, code, NULL);
 done:
@@ -148,7 +148,7 @@ static int trace_turn(eqp_whatif_state *state, const eqp_trial *trial, int phase
     if (what->speeds.n > 0) {
         EQP_TRY(eqp_agree(state->comm, set_speeds(what->speeds, trial->nparts, made), NULL));
     }
-    EQP_TRY(eqp_evaluation_overhead(made, &what->overhead)); /* the same on all ranks */
+    EQP_TRY(eqp__evaluation_overhead(made, &what->overhead)); /* the same on all ranks */
     if (what->options.memory.known) {
         EQP_TRY(eqp_agree(state->comm, set_memory(&what->options.memory, trial->nparts, made), NULL));
     }
@@ -203,7 +203,7 @@ int eqp__whatif_loads(eqp_whatif_state *state, const eqp_trial *trial, double *l
         EQP_TRY(eqp_agree(state->comm, create_evaluation(state, trial->nparts, &evaluation), NULL));
         EQP_TRY(trace(state, trial, k, true, evaluation));
         for (int p = 0; p < trial->nparts; p++) {
-            loads[p] += state->phases.times[k] * eqp_evaluation_loads(evaluation)[p];
+            loads[p] += state->phases.times[k] * eqp__evaluation_loads(evaluation)[p];
         }
         eqp_evaluation_free(evaluation);
         evaluation = NULL;

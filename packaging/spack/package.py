@@ -3,7 +3,7 @@
 #
 #     spack repo create ~/equipoise-repo equipoise
 #     mkdir ~/equipoise-repo/packages/equipoise && cp packaging/spack/package.py ~/equipoise-repo/packages/equipoise
-#     spack repo add ~/equipoise-repo && spack dev-build equipoise@0.1.0
+#     spack repo add ~/equipoise-repo && spack dev-build equipoise@0.2.0
 from spack.package import *
 
 
@@ -13,7 +13,7 @@ class Equipoise(MesonPackage):
 
     license("BSD-3-Clause")
 
-    version("0.1.0")
+    version("0.2.0")
 
     variant("lib", default=True, description="The libraries that need MPI, and the programs; without: the sampler alone")
     variant("shared", default=True, description="Shared libraries beside the static ones")

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters of dislocation runs. */
 #include "fuzz.h"
+#include "io/paradis_text.h"
 
-#include <equipoise/more/paradis.h>
+#include <equipoise/more/io.h>
 
 #include <math.h>
 #include <string.h>
@@ -47,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_require((nignored == 0) == (control.others == NULL));
     /* Writing waits for the disk: not every time. */
     if (size % 4 == 0) {
-        fuzz_require(eqp_paradis_control_write(path, &control, NULL) == EQP_OK);
+        fuzz_require(eqp__paradis_control_write(path, &control, NULL) == EQP_OK);
         fuzz_require(eqp_paradis_control_read(path, &again, &nignored, NULL, NULL) == EQP_OK);
         fuzz_require((control.others == NULL) == (again.others == NULL));
         fuzz_require(control.others == NULL || strcmp(control.others, again.others) == 0);

@@ -6,7 +6,7 @@
 
 #include "../unit/dd_check.h"
 
-#include <equipoise/more/paradis.h>
+#include <equipoise/more/io.h>
 
 #include <math.h>
 

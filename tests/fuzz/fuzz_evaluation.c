@@ -4,6 +4,7 @@
 #include "fuzz.h"
 
 #include "base/internal.h"
+#include "move/evaluation.h"
 
 #include <equipoise/more/whatif.h>
 
@@ -35,16 +36,16 @@ static void count(eqp_evaluation *evaluation)
 {
     const eqp_network network = EQP_NETWORK_DEFAULTS;
     eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
-    const int nplans = eqp_exchange_plans(MOST_PARTS, &network, plan);
+    const int nplans = eqp__exchange_plans(MOST_PARTS, &network, plan);
     eqp_evaluated result;
-    int code = eqp_evaluation_best(evaluation, &network, &result);
+    int code = eqp__evaluation_best(evaluation, &network, &result);
 
     fuzz_require(code == EQP_OK || code == EQP_ERR_UNKNOWN || code == EQP_ERR_OVERFLOW);
     if (code == EQP_OK) {
         require_counted(&result);
     }
     for (int i = 0; i < nplans; i++) {
-        code = eqp_evaluation_by_plan(evaluation, &network, &plan[i], NULL, &result);
+        code = eqp__evaluation_by_plan(evaluation, &network, &plan[i], NULL, &result);
         fuzz_require(code == EQP_OK || code == EQP_ERR_UNKNOWN || code == EQP_ERR_OVERFLOW);
         if (code == EQP_OK) {
             require_counted(&result);
@@ -59,9 +60,9 @@ static void pack_again(eqp_evaluation *evaluation, uint8_t how)
     void *bytes = NULL, *again = NULL;
     size_t size = 0, size_again = 0;
 
-    fuzz_require(eqp_evaluation_pack(evaluation, &size, &bytes) == EQP_OK);
-    fuzz_require(eqp_evaluation_merge(other, size, bytes) == EQP_OK);
-    fuzz_require(eqp_evaluation_pack(other, &size_again, &again) == EQP_OK);
+    fuzz_require(eqp__evaluation_pack(evaluation, &size, &bytes) == EQP_OK);
+    fuzz_require(eqp__evaluation_merge(other, size, bytes) == EQP_OK);
+    fuzz_require(eqp__evaluation_pack(other, &size_again, &again) == EQP_OK);
     fuzz_require(size_again == size && memcmp(again, bytes, size) == 0);
     free(bytes);
     free(again);
@@ -76,12 +77,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     eqp_evaluation *evaluation = create(how);
     uint8_t *bytes = malloc(sealed);
 
-    fuzz_require(bytes && eqp_evaluation_merge(evaluation, size - head, data + head) == EQP_ERR_FORMAT);
+    fuzz_require(bytes && eqp__evaluation_merge(evaluation, size - head, data + head) == EQP_ERR_FORMAT);
     memcpy(bytes, data + head, size - head);
     eqp__seal(bytes, sealed);
     /* Twice: what the first has brought is there when the second is checked. */
     for (int i = 0; i < 2; i++) {
-        const int code = eqp_evaluation_merge(evaluation, sealed, bytes);
+        const int code = eqp__evaluation_merge(evaluation, sealed, bytes);
 
         fuzz_require(code == EQP_OK || code == EQP_ERR_FORMAT || code == EQP_ERR_ARGUMENT || code == EQP_ERR_DATA ||
                      code == EQP_ERR_OVERFLOW);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Networks of dislocations. Where the input holds a byte 1, it is cut there into several files. */
 #include "fuzz.h"
+#include "io/paradis_text.h"
 
 #include <equipoise/more/base.h>
-#include <equipoise/more/paradis.h>
+#include <equipoise/more/io.h>
 
 #include <math.h>
 #include <unistd.h>
@@ -56,7 +57,7 @@ static void require_node(const eqp_paradis_node *node, const eqp_paradis_arm *ar
         require_vector(arm[i].burgers);
         fuzz_require(length == 0 || fabs(length - 1) < 1e-14);
     }
-    fuzz_require(eqp_paradis_check_node(node, arm, NULL) == EQP_OK);
+    fuzz_require(eqp__paradis_check_node(node, arm, NULL) == EQP_OK);
 }
 
 /* Reads in blocks of `most`; rc is that of the first call that failed. */

@@ -6,6 +6,7 @@
 #include "harness.h"
 
 #include "map/survey.h"
+#include "methods/frame/rows.h"
 #include "whatif/automatic.h"
 
 #include <equipoise/more/random.h>
@@ -180,7 +181,7 @@ static void make_world(MPI_Comm comm, uint64_t seed, world *w)
         .problem = &w->problem,
         .model = {.nkinds = 1, .nominal = nominal},
         .costs = &w->costs,
-        .options = {.method = eqp_methods_find(NULL, "auto"), .imbalance_tol = 0.02, .how = usual, .seed = 1},
+        .options = {.method = eqp__methods_find(NULL, "auto"), .imbalance_tol = 0.02, .how = usual, .seed = 1},
         .nhome = n,
         .key = w->key};
 }
@@ -526,7 +527,7 @@ static void compare(world *w, const eqp_network *network, eqp_compared row[NWORD
     CHECK_EQUAL(n, NWORDS);
     choice = realloc(choice, (NWORDS + 1) * sizeof *choice);
     CHECK(choice != NULL);
-    choice[NWORDS] = (eqp_choice){.word = "auto", .method = eqp_methods_find(NULL, "auto"), .options = usual};
+    choice[NWORDS] = (eqp_choice){.word = "auto", .method = eqp__methods_find(NULL, "auto"), .options = usual};
     CHECK_EQUAL(eqp__whatif_compare(&w->what, NWORDS + 1, choice, 1, &parts, network, &rows, NULL, &message), EQP_OK);
     memcpy(row, rows, (NWORDS + 1) * sizeof *row);
     for (int i = 0; i <= NWORDS; i++) {
@@ -560,8 +561,8 @@ MPI_TEST(a_comparison_takes_the_shortest_step)
 MPI_TEST(a_comparison_has_one_auto)
 {
     const int64_t parts = PARTS;
-    const eqp_choice both[2] = {{.word = "auto", .method = eqp_methods_find(NULL, "auto"), .options = usual},
-                                {.word = "auto:rate=0.1", .method = eqp_methods_find(NULL, "auto"), .options = usual}};
+    const eqp_choice both[2] = {{.word = "auto", .method = eqp__methods_find(NULL, "auto"), .options = usual},
+                                {.word = "auto:rate=0.1", .method = eqp__methods_find(NULL, "auto"), .options = usual}};
     eqp_compared *rows = NULL;
     eqp_message message = {""};
     world w;

@@ -229,7 +229,7 @@ static tally tell(MPI_Comm comm, story is)
     MPI_Allreduce(&busy, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
     MPI_Allreduce(&busy, &t.busy_most, 1, MPI_DOUBLE, MPI_MAX, comm);
     t.uneven = t.busy_most * w.size / sum - 1;
-    CHECK_EQUAL(eqp_balancer_regret(w.balancer, &regret), EQP_OK);
+    CHECK_EQUAL(eqp_balancer_regret(w.balancer, &regret, NULL, NULL), EQP_OK);
     t.regret = regret.regret;
     eqp_balancer_free(w.balancer);
     return t;
@@ -462,7 +462,7 @@ MPI_TEST(every_action_has_a_reason)
             const eqp_problem problem = make_world(comm, &w);
             eqp_balancer_options options;
             eqp_advice advice;
-            eqp_step step;
+            eqp_step step = eqp_step_defaults();
 
             CHECK_EQUAL(eqp_balancer_options_init(&options, sizeof options), EQP_OK);
             CHECK_EQUAL(eqp_policy_options_parse(renewal[k], &options.policy), EQP_OK);

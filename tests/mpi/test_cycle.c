@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The balancer where a step is a cycle of phases: owners on a line, some of which have work in some phases only. */
 #include "harness.h"
+#include "methods/frame/cycle.h"
 
 #include <equipoise/balancer.h>
-#include <equipoise/more/cycle.h>
 #include <equipoise/more/lazy.h>
 
 #include <math.h>
@@ -197,7 +197,7 @@ static eqp_cycle measure_phases(const world *w, int nparts, const int (*part)[OW
             load[part[k][o] * w->nphases + k] += (double)work_of(w, o, k);
         }
     }
-    CHECK_EQUAL(eqp_cycle_of_parts(nparts, load, w->nphases, times, NULL, &measured), EQP_OK);
+    CHECK_EQUAL(eqp__cycle_of_parts(nparts, load, w->nphases, times, NULL, &measured), EQP_OK);
     return measured;
 }
 
@@ -520,7 +520,7 @@ MPI_TEST(each_phase_may_have_a_map)
         for (int s = 0; s < 6; s++) {
             int part[EQP_CYCLE_PHASES][OWNERS], runs = 1;
             eqp_advice advice;
-            eqp_step step;
+            eqp_step step = eqp_step_defaults();
             CHECK_EQUAL(eqp_balancer_advise(w.balancer, 6 - s, &advice, NULL), EQP_OK);
             CHECK_EQUAL(advice.changed, s % 2 == 0);
             move(comm, &w, &advice);
@@ -556,7 +556,7 @@ static int count_late(MPI_Comm comm, const char *method, eqp_lazy *lazy, double 
     create(comm, &options, 4, &w);
     for (int s = 0; s < 8; s++) {
         eqp_advice advice;
-        eqp_step step;
+        eqp_step step = eqp_step_defaults();
         CHECK_EQUAL(eqp_balancer_advise(w.balancer, 8 - s, &advice, NULL), EQP_OK);
         move(comm, &w, &advice);
         record(&w, &step);
@@ -649,7 +649,7 @@ MPI_TEST(invalid_cycles_are_refused)
     eqp_balancer_free(w.balancer);
     create(comm, &options, 2, &w);
     row.load = 0; /* phases took seconds, the step took none: nothing is lost in it */
-    eqp_step step;
+    eqp_step step = eqp_step_defaults();
     CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, &step), EQP_OK);
     CHECK(step.imbalance_measured == 0 && step.cycle_efficiency == 1 && step.load_max == 0);
     work.phase_load = negative;

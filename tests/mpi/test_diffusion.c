@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The method `diffusion`: what test_methods.c does not ask of every row. */
 #include "harness.h"
+#include "methods/frame/parts.h"
 
 #include <equipoise/balance.h>
-#include <equipoise/more/assign.h>
 #include <equipoise/more/random.h>
 
 #include <math.h>
@@ -80,7 +80,7 @@ MPI_TEST(work_flows_step_by_step)
         eqp_balance_result r;
         eqp_part_loads loads;
 
-        CHECK_EQUAL(eqp_parts_load(ITEMS, w->weight, w->now, PARTS, NULL, NULL, &loads), EQP_OK);
+        CHECK_EQUAL(eqp__parts_load(ITEMS, w->weight, w->now, PARTS, NULL, NULL, &loads), EQP_OK);
         CHECK(loads.imbalance > 0.5);
         before = loads.imbalance;
         for (int step = 0; step < 40; step++) {

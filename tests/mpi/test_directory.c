@@ -2,7 +2,7 @@
 /* A directory finds the rank of every id, and no rank for any other number. */
 #include "harness.h"
 
-#include <equipoise/more/directory.h>
+#include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
 
 #include <stdbool.h>

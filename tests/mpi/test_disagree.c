@@ -3,9 +3,11 @@
  * the same code, and a correct call afterwards succeeds. This file has the functions that agree, sum and send;
  * test_disagree_*.c have the rest. tests/tools/check_disagree.py checks that every argument of every collective
  * function has a row. A watchdog ends and names a call that hangs. */
+#include "cost/costs.h"
 #include "disagree.h"
+#include "methods/frame/parts.h"
 
-#include <equipoise/more/par.h>
+#include <equipoise/more/comm.h>
 #include <equipoise/points.h>
 #include <equipoise/problem.h>
 
@@ -68,28 +70,6 @@ static int sum_int64(const seat *s)
     return CALL(s, eqp_sum_int64(s->argument, number(s, "n", 4), OR_NULL("value", value)));
 }
 
-static int parts_load_all(const seat *s)
-{
-    const double weight[2] = {1, 2}, even[2] = {0.5, 0.5}, uneven[2] = {0.25, 0.75}, thirds[3] = {0.25, 0.25, 0.5};
-    const int64_t n = number(s, "n", 2);
-    const int part[2] = {0, 1}, nparts = number(s, "nparts", 2);
-    const double *share = is(s, "share: NULL") ? NULL : is(s, "share: uneven") ? uneven : nparts == 3 ? thirds : even;
-    double load[3];
-    eqp_part_loads loads;
-
-    return CALL(s, eqp_parts_load_all(s->argument, n, OR_NULL("weight", weight), OR_NULL("part", part), nparts, share,
-                                      OR_NULL("load", load), OR_NULL("loads", &loads)));
-}
-
-static int load_statistics_all(const seat *s)
-{
-    const double load[2] = {1, is(s, "load: NAN") ? NAN : 2};
-    eqp_load_statistics statistics;
-
-    return CALL(s, eqp_load_statistics_all(s->argument, number(s, "n", 2), OR_NULL("load", load),
-                                           OR_NULL("statistics", &statistics)));
-}
-
 MPI_TEST(rows_of_sums)
 {
     static const calls all[] = {
@@ -102,18 +82,6 @@ MPI_TEST(rows_of_sums)
          {[ALONE] = "comm: NULL", [TOO_LARGE] = "value: INT64_MAX", [FINE] = "before: NULL; total: NULL"}},
         {"eqp_sum_double", sum_double, {[ALONE] = "comm: NULL", [WRONG] = "n: -1; value: NULL", [SAME] = "n: 3 for 4"}},
         {"eqp_sum_int64", sum_int64, {[ALONE] = "comm: NULL", [WRONG] = "n: -1; value: NULL", [SAME] = "n: 3 for 4"}},
-        {"eqp_parts_load_all",
-         parts_load_all,
-         {[ALONE] = "comm: NULL",
-          [WRONG] = "n: -1; weight: NULL; part: NULL; nparts: 0; loads: NULL",
-          [SAME] = "nparts: 3 for 2; share: NULL; share: uneven",
-          [FINE] = "n: 0; load: NULL"}},
-        {"eqp_load_statistics_all",
-         load_statistics_all,
-         {[ALONE] = "comm: NULL",
-          [WRONG] = "n: -1; load: NULL; statistics: NULL",
-          [DATA] = "load: NAN",
-          [FINE] = "n: 1"}},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
 }

@@ -2,6 +2,7 @@
 /* As test_disagree.c, for a code's balancer: what it is told of the code, of steps and of comparisons. After a call
  * that was refused the balancer does its work. */
 #include "disagree.h"
+#include "methods/frame/rows.h"
 
 #include <equipoise/balancer.h>
 #include <equipoise/more/lazy.h>
@@ -207,7 +208,7 @@ static int create(const seat *s)
 {
     double speed[] = {1 + is(s, "options.share: another speed")};
     const eqp_speed_model model = {.name = "another"};
-    const eqp_method copy = *eqp_methods_find(NULL, "auto");
+    const eqp_method copy = *eqp__methods_find(NULL, "auto");
     eqp_balancer_options options;
     eqp_balancer *balancer = NULL;
     eqp_message message = {""};
@@ -230,7 +231,7 @@ static int create(const seat *s)
     all.method.flags = is(s, "problem.own: other flags");
     all.method.assign = is(s, "problem.own: assigned") ? eqp_method_at(0)->assign : NULL;
     CHECK_EQUAL(eqp_balancer_options_init(&options, sizeof options), EQP_OK);
-    options.method.method = is(s, "options.method: another") ? eqp_method_at(0) : eqp_methods_find(NULL, "auto");
+    options.method.method = is(s, "options.method: another") ? eqp_method_at(0) : eqp__methods_find(NULL, "auto");
     options.method.method = is(s, "options.method: a copy") ? &copy : options.method.method;
     options.method.options.start = eqp_method_at(is(s, "options.method: another start"));
     options.policy.jump = 1;
@@ -242,6 +243,7 @@ static int create(const seat *s)
     options.clock.seconds = is(s, "options.clock: another") ? another_clock : NULL;
     options.capacities.of_mean = options.lazy == NULL ? 50 : 0; /* anything fits */
     options.size = is(s, "options.size: less") ? offsetof(eqp_balancer_options, handed_out) : options.size;
+    all.problem.size = is(s, "problem.size: 1") ? 1 : sizeof all.problem;
     spoil(s, "problem", &all.problem);
     spoil(s, "options", &options);
     const int code =
@@ -363,7 +365,8 @@ static int record(const seat *s)
     wide_row rows[MOST_RANKS];
     double sum[2] = {1, s->rank}, low[2] = {-1.5, -s->rank};
     eqp_timings *timings = timings_of(s, "work.timings: 9 s for 1 s", "work.timings: -1 s");
-    eqp_work work = {.row = &mine.common,
+    eqp_work work = {.size = is(s, "work.size: 1"),
+                     .row = &mine.common,
                      .row_bytes = sizeof mine,
                      .rows = rows,
                      .count = count,
@@ -378,7 +381,7 @@ static int record(const seat *s)
                      .nlows = is(s, "work.nlows: too many") ? EQP_MEET_LOWS + 1 : number(s, "work.nlows", 2),
                      .sum = OR_NULL("work.sum", sum),
                      .low = OR_NULL("work.low", low)};
-    eqp_step step;
+    eqp_step step = eqp_step_defaults();
     scene all;
     eqp_balancer *balancer = running_balancer(s, &all), *wrong = given(s, balancer);
 
@@ -443,8 +446,8 @@ static int compare(const seat *s)
                       slow = {.alpha = 3, .beta = 1, .node = 1};
     const eqp_exchange_plan direct = {EQP_STAGES_DIRECT, 0, 1}, logarithmic = {EQP_STAGES_LOG, 0, 1};
     int seen = 0;
-    eqp_comparison wanted = {2, choice, 2,          parts,       &network, &direct,
-                             2, speed,  count_rows, look_at_map, &seen,    {0, NULL, 50}};
+    eqp_comparison wanted = {sizeof wanted, 2,          choice,      2,     parts,        &network, &direct, 2,
+                             speed,         count_rows, look_at_map, &seen, {0, NULL, 50}};
     eqp_compared *rows = NULL;
     eqp_message message = {""};
     scene all;
@@ -452,6 +455,7 @@ static int compare(const seat *s)
 
     wanted.network = is(s, "comparison.network: another") ? &slow : &network;
     wanted.plan = is(s, "comparison.plan: another") ? &logarithmic : &direct;
+    wanted.size = is(s, "comparison.size: 1") ? 1 : sizeof wanted;
     spoil(s, "comparison", &wanted);
     const int code = CALL(s, eqp_balancer_compare(wrong, OR_NULL("comparison", &wanted), OR_NULL("rows", &rows),
                                                   OR_NULL("message", &message)));
@@ -483,7 +487,8 @@ MPI_TEST(rows_of_balancers)
           [WRONG] =
               "problem: NULL; problem.nkinds: -1; problem.nphases: -1; problem.back: 0; problem.ghosts: 0; "
               "problem.overhead: -1 for 0; problem.memory: -1 for 0; problem.branch: -1; problem.own: of NULLs; "
-              "problem.survey: 0; problem.ngrains: -1; options: NULL; options.size: 0; options.size: differs; "
+              "problem.size: 1; problem.survey: 0; problem.ngrains: -1; options: NULL; options.size: 0; options.size: "
+              "differs; "
               "options.method: method: 0; options.method: word: -1; options.method: options.rate: -1; options.method: "
               "options.maps: differs; options.imbalance_tol: -1; options.fresh_tol: -1; options.policy: settle: 0; "
               "options.share: model: NULL where it is wanted; options.share: nspeeds: 0; options.share: speed: 0; "
@@ -534,7 +539,8 @@ MPI_TEST(rows_of_runs)
          record,
          {[ALONE] = "balancer: NULL",
           [WRONG] = "work: NULL; work.row: 0; work.row_bytes: differs; work.count: 0; work.evaluations: -1; "
-                    "work.nphases: -1; work.phase_load: 0; work.phase_count: 0; work.nsums: -1; work.nlows: too many; "
+                    "work.size: 1; work.nphases: -1; work.phase_load: 0; work.phase_count: 0; work.nsums: -1; "
+                    "work.nlows: too many; "
                     "work.sum: NULL; work.low: NULL",
           [SAME] = "balancer: no survey; work.row_bytes: 0; work.rows: 0; work.last: 0; work.evaluations: differs; "
                    "work.moved: differs; work.nphases: 1 for 2; work.nsums: 1 for 2; work.nlows: 1 for 2",
@@ -549,7 +555,8 @@ MPI_TEST(rows_of_runs)
          compare,
          {[ALONE] = "balancer: NULL",
           [WRONG] = "comparison: NULL; comparison.choice: 0; comparison.parts: 0; comparison.parts: none; "
-                    "comparison.network: below 0; comparison.nspeeds: -1; comparison.speed: 0; comparison.speed: none; "
+                    "comparison.size: 1; comparison.network: below 0; comparison.nspeeds: -1; comparison.speed: 0; "
+                    "comparison.speed: none; "
                     "comparison.capacities: of_mean: -1; comparison.capacities: n: -1; rows: NULL",
           [SAME] = "comparison.nchoices: differs; comparison.choice: another; comparison.ncounts: differs; "
                    "comparison.parts: 4 for 3; comparison.network: 0; comparison.network: another; comparison.plan: 0; "

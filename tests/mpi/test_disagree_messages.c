@@ -2,8 +2,7 @@
 /* As test_disagree.c, for what carries blocks and messages: routes and messengers. */
 #include "disagree.h"
 
-#include <equipoise/more/messenger.h>
-#include <equipoise/more/route.h>
+#include <equipoise/more/comm.h>
 
 /* ---- routes ---- */
 

@@ -16,6 +16,7 @@ static eqp_method method_of(const seat *s, bool without_pins)
     if (without_pins && (method.flags & EQP_NEEDS_PINS)) {
         method = *eqp_method_find("sfc");
     }
+    method.size = is(s, "method.size: 9") ? 9 : sizeof method;
     method.name = is(s, "method.name: another") ? "another" : method.name;
     method.summary = is(s, "method.summary: another") ? "another" : method.summary;
     method.flags = is(s, "method.flags: another") ? EQP_NEEDS_UNITS | EQP_NEEDS_POINTS : method.flags;
@@ -64,7 +65,8 @@ static int balance(const seat *s)
     const double weight[2] = {1, 2}, point[6] = {s->rank, 0, 0, s->rank, 1, 0}, load[4] = {1, 0, 1, 1};
     const int now[2] = {0, 1};
     eqp_message message = {""};
-    eqp_balance_items items = {number(s, "items.n", 2),
+    eqp_balance_items items = {is(s, "items.struct_size: 1") ? 1 : sizeof items,
+                               number(s, "items.n", 2),
                                OR_NULL("items.id", id),
                                OR_NULL("items.weight", weight),
                                OR_NULL("items.particles", one),
@@ -98,7 +100,8 @@ typedef struct point_arrays {
 static eqp_points points_of(const seat *s, point_arrays *a)
 {
     *a = (point_arrays){{1, 1}, {1, 2}, {s->rank, 0, 0, 1, s->rank, 1, 0, 1}, {0, 1}, {1, 0, 1, 1}};
-    return (eqp_points){number(s, "points.n", 2),
+    return (eqp_points){is(s, "points.struct_size: 1") ? 1 : sizeof(eqp_points),
+                        number(s, "points.n", 2),
                         OR_NULL("points.x", a->x),
                         number(s, "points.stride", 0),
                         is(s, "points.single: true"),
@@ -251,8 +254,8 @@ static int walls(const seat *s)
 /* Rows of arguments that several calls take. */
 #define METHOD_WRONG "method: NULL; method.assign: NULL; method.option: NULL"
 #define METHOD_SAME "method.name: another; method.flags: another"
-#define METHOD_FINE "method.summary: another; method.assign_alone: NULL; method.noptions: 0"
-#define POINTS_WRONG "points: NULL; points.n: -1; points.x: NULL; points.stride: 8 for 0"
+#define METHOD_FINE "method.size: 9; method.summary: another; method.assign_alone: NULL; method.noptions: 0"
+#define POINTS_WRONG "points: NULL; points.struct_size: 1; points.n: -1; points.x: NULL; points.stride: 8 for 0"
 #define POINTS_SAME "points.single: true; points.weight: NULL; points.size: NULL"
 #define POINTS_FINE "points.n: 0; points.stride: 32 for 0; points.part_now: NULL"
 #define OPTIONS_WRONG "options: NULL; options.size: 0; options.nparts: 0; options.nphases: 17"
@@ -267,9 +270,8 @@ MPI_TEST(rows_of_methods)
         {"eqp_balance",
          balance,
          {[ALONE] = "comm: NULL",
-          [WRONG] = METHOD_WRONG
-          "; items: NULL; items.n: -1; items.id: NULL; items.pin: NULL; items.phase_load: NULL; " OPTIONS_WRONG
-          "; part: NULL",
+          [WRONG] = METHOD_WRONG "; items: NULL; items.struct_size: 1; items.n: -1; items.id: NULL; items.pin: NULL; "
+                                 "items.phase_load: NULL; " OPTIONS_WRONG "; part: NULL",
           [SAME] = METHOD_SAME "; items.particles: NULL; items.source: NULL; items.pin_weight: NULL; " OPTIONS_SAME
                                "; options.settings: 1 for 0",
           [NEEDED] = "items.weight: NULL; items.point: NULL; items.size: NULL; items.pin_first: NULL",

@@ -3,10 +3,10 @@
  * After a call that was refused the object does its work, or is freed. */
 #include "disagree.h"
 
-#include <equipoise/more/directory.h>
-#include <equipoise/more/feedback_run.h>
+#include <equipoise/more/comm.h>
 #include <equipoise/more/lazy.h>
 #include <equipoise/more/loops.h>
+#include <equipoise/more/methods.h>
 
 /* ---- feedback ---- */
 

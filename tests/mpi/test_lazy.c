@@ -2,6 +2,7 @@
 /* Whatever is offered comes back once, on all ranks in the same step, whoever makes it and however long that takes. */
 #define _POSIX_C_SOURCE 200809L
 #include "harness.h"
+#include "late/lazy.h"
 
 #include <equipoise/more/lazy.h>
 #include <equipoise/more/random.h>
@@ -109,10 +110,10 @@ static void check_answer(const eqp_lazy_parcel *answer, int rank, int nranks, in
 }
 
 /* Runs an application until it has taken this many maps; returns the steps at which it did. by_itself: it agrees
- * through eqp_lazy_look(). */
+ * through eqp__lazy_look(). */
 static int64_t run_application(MPI_Comm comm, eqp_lazy *lazy, bool by_itself, int64_t least)
 {
-    const eqp_lazy_options options = eqp_lazy_settings(lazy);
+    const eqp_lazy_options options = eqp__lazy_settings(lazy);
     const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
     int64_t offered = -1, taken = 0;
     eqp_lazy_parcel answer;
@@ -120,10 +121,12 @@ static int64_t run_application(MPI_Comm comm, eqp_lazy *lazy, bool by_itself, in
     for (int64_t step = 0; step < STEPS || (taken < least && step < MOST); step++) {
         eqp_lazy_phase news;
         if (by_itself) {
-            news = eqp_lazy_look(lazy, step);
+            news = eqp__lazy_look(lazy, step);
             int worst[2] = {news == EQP_LAZY_LOST, -(int)(news == EQP_LAZY_READY)};
             MPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_INT, MPI_MAX, comm);
-            news = eqp_lazy_agreed(lazy, worst[0] ? EQP_LAZY_LOST : worst[1] == -1 ? EQP_LAZY_READY : EQP_LAZY_OFFERED);
+            news = eqp__lazy_agreed(lazy, worst[0]         ? EQP_LAZY_LOST
+                                          : worst[1] == -1 ? EQP_LAZY_READY
+                                                           : EQP_LAZY_OFFERED);
         } else {
             CHECK_EQUAL(eqp_lazy_poll(lazy, step, &news), EQP_OK);
         }
@@ -214,7 +217,7 @@ MPI_TEST(nothing_is_lazy)
     CHECK_EQUAL(mpi_test_rank(mine), mpi_test_rank(comm));
     CHECK(!eqp_lazy_serves(lazy) && eqp_lazy_balancers(lazy) == 0);
     CHECK_EQUAL(eqp_lazy_poll(lazy, 0, &news), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_lazy_look(lazy, 0), EQP_LAZY_IDLE);
+    CHECK_EQUAL(eqp__lazy_look(lazy, 0), EQP_LAZY_IDLE);
     CHECK_EQUAL(eqp_lazy_leave(&lazy, NULL), EQP_OK);
     eqp_comm_free(&mine);
 }

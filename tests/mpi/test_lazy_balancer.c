@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "failing_ranks.h"
+#include "late/lazy.h"
 
 enum { OWNERS = 60, MOST = 1000, STEPS = 12 };
 
@@ -206,7 +207,7 @@ static eqp_balancer_options options_of(const char *method, const eqp_methods *ow
 /* Steps of an application; maps that it has taken late. */
 static int64_t run_steps(MPI_Comm comm, const char *method, eqp_lazy *lazy)
 {
-    const eqp_lazy_options how = eqp_lazy_settings(lazy);
+    const eqp_lazy_options how = eqp__lazy_settings(lazy);
     static world w;
     eqp_problem problem = make_world(comm, &w);
     const eqp_balancer_options options = options_of(method, NULL, lazy, 2);
@@ -216,7 +217,7 @@ static int64_t run_steps(MPI_Comm comm, const char *method, eqp_lazy *lazy)
     for (int64_t s = 0; s < STEPS; s++) {
         const int64_t labelled = w.nlabelled, offered = w.offered_at;
         eqp_advice advice;
-        eqp_step step;
+        eqp_step step = eqp_step_defaults();
         CHECK_EQUAL(eqp_balancer_advise(w.balancer, STEPS - s, &advice, NULL), EQP_OK);
         const bool late = advice.action == EQP_RENEW && s > 0;
         CHECK(!late || (labelled > 0 && labelled == w.nlabelled));
@@ -288,7 +289,7 @@ static int64_t count_late(MPI_Comm comm, eqp_lazy *lazy, double in_line, double 
     CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
     for (int64_t s = 0; s < STEPS; s++) {
         eqp_advice advice;
-        eqp_step step;
+        eqp_step step = eqp_step_defaults();
         CHECK_EQUAL(eqp_balancer_advise(w.balancer, STEPS - s, &advice, NULL), EQP_OK);
         const bool taken = w.nlabelled > 0 && w.offered_at >= 0 && advice.action == EQP_RENEW;
         move(comm, &w, &advice, false);
@@ -436,7 +437,7 @@ MPI_TEST(shared_maps_are_repaired)
         eqp_lazy_options options;
         MPI_Comm mine = MPI_COMM_NULL;
         eqp_lazy *lazy = NULL;
-        eqp_step step;
+        eqp_step step = eqp_step_defaults();
         CHECK_EQUAL(eqp_lazy_options_parse(runs[i].words, &options, NULL), EQP_OK);
         CHECK_EQUAL(eqp_lazy_split(comm, &options, &mine, &lazy, NULL), EQP_OK);
         const double uneven = take_shared(mine, lazy, runs[i].heavy, &step);
@@ -478,7 +479,7 @@ static void run_frail(MPI_Comm comm, eqp_lazy *lazy)
     static world w;
     eqp_problem problem = make_world(comm, &w);
     eqp_advice advice;
-    eqp_step step;
+    eqp_step step = eqp_step_defaults();
     int told = 0;
 
     problem.own = &own_methods;

@@ -3,9 +3,8 @@
  * ranks; a rank without memory does not block the rest. */
 #include "harness.h"
 
-#include <equipoise/more/messenger.h>
+#include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
-#include <equipoise/more/route.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every row of the table of methods keeps the same promises. */
+#include "methods/frame/cycle.h"
+#include "methods/frame/parts.h"
+#include "methods/frame/rows.h"
 #include "methods_world.h"
-
-#include <equipoise/more/assign.h>
-#include <equipoise/more/cycle.h>
 
 static int is_named(const eqp_method *method, const char *name)
 {
@@ -28,7 +28,7 @@ static void check_result(const eqp_method *method, const world *w, const int *pa
         moved += known && w->now[i] != part[i];
         bytes += known && w->now[i] != part[i] ? w->size[i] : 0;
     }
-    CHECK_EQUAL(eqp_parts_load(is->n, w->weight, part, is->nparts, w->share, NULL, &loads), EQP_OK);
+    CHECK_EQUAL(eqp__parts_load(is->n, w->weight, part, is->nparts, w->share, NULL, &loads), EQP_OK);
     CHECK_NEAR(r->imbalance, loads.imbalance, 1e-9);
     CHECK_NEAR(r->load_max, loads.max, 1e-9 * (1 + loads.max));
     CHECK_NEAR(r->load_mean, loads.mean, 1e-9 * (1 + loads.mean));
@@ -58,8 +58,9 @@ static void check_cycle(const world *w, const int *part, const eqp_balance_resul
         CHECK(r->phase_imbalance[0] == r->imbalance && r->phase_imbalance[1] == 0);
         return;
     }
-    CHECK_EQUAL(eqp_cycle_measure(is->n, w->phase_load, part, is->phases, w->times, is->nparts, w->share, NULL, &cycle),
-                EQP_OK);
+    CHECK_EQUAL(
+        eqp__cycle_measure(is->n, w->phase_load, part, is->phases, w->times, is->nparts, w->share, NULL, &cycle),
+        EQP_OK);
     CHECK_NEAR(r->cycle_efficiency, cycle.efficiency, 1e-12);
     for (int k = 0; k < EQP_CYCLE_PHASES; k++) {
         CHECK_NEAR(r->phase_imbalance[k], cycle.imbalance[k], 1e-9);
@@ -118,7 +119,7 @@ static void check_problem(MPI_Comm comm, problem is)
 
     problems++;
     for (int m = 0; m <= eqp_method_count(); m++) {
-        const eqp_method *method = m < eqp_method_count() ? eqp_method_at(m) : eqp_method_repair();
+        const eqp_method *method = m < eqp_method_count() ? eqp_method_at(m) : eqp__method_repair_row();
         int part[MOST_ITEMS];
         eqp_balance_result r;
         /* Each of the slowest methods runs on a third of the problems. */
@@ -249,7 +250,7 @@ MPI_TEST(capacities_hold)
     }
     options.capacity = capacity;
     for (int m = 0; m <= eqp_method_count(); m++) {
-        const eqp_method *method = m < eqp_method_count() ? eqp_method_at(m) : eqp_method_repair();
+        const eqp_method *method = m < eqp_method_count() ? eqp_method_at(m) : eqp__method_repair_row();
         int64_t fill[PARTS] = {0};
         int part[MOST_ITEMS];
         eqp_balance_result r;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Promises of single methods: stability, shapes, parts that do not depend on the ranks, measured loads. */
+#include "methods/frame/hypergraph.h"
+#include "methods/frame/parts.h"
+#include "methods/tiles/tiles.h"
 #include "methods_world.h"
-
-#include <equipoise/more/par.h>
-#include <equipoise/more/tiles.h>
 
 /* Number of items that change parts when the weights change slightly. */
 static int64_t moved_again(MPI_Comm comm, const char *name)
@@ -48,7 +48,7 @@ static void check_common_bisection(MPI_Comm comm, const char *how, problem is)
     int part[MOST_ITEMS];
 
     CHECK_EQUAL(eqp__bisect_assign(comm, &items, &options, how, 0, part, &r), EQP_OK);
-    CHECK_EQUAL(eqp_parts_load_all(comm, items.n, items.weight, part, is.nparts, options.share, NULL, &loads), EQP_OK);
+    CHECK_EQUAL(eqp__parts_load_all(comm, items.n, items.weight, part, is.nparts, options.share, NULL, &loads), EQP_OK);
     CHECK_EQUAL(loads.empty, 0);
     if (is.weights == RANDOM_WEIGHTS) {
         CHECK(loads.imbalance <= 0.05 + (2 + log2(is.nparts)) * w->largest / (w->total * w->smallest_share));
@@ -148,14 +148,14 @@ MPI_TEST(the_hypergraph_cuts_less_than_dealing_items_out)
     double cut, dealt;
 
     balance(comm, eqp_method_find("interaction"), w, part, &r);
-    CHECK_EQUAL(eqp_hypergraph_create(MOST_ITEMS, w->weight, w->pin_first, w->pin, &graph), EQP_OK);
-    CHECK_EQUAL(eqp_hypergraph_cut(graph, 4, part, &cut), EQP_OK);
+    CHECK_EQUAL(eqp__hypergraph_create(MOST_ITEMS, w->weight, w->pin_first, w->pin, &graph), EQP_OK);
+    CHECK_EQUAL(eqp__hypergraph_cut(graph, 4, part, &cut), EQP_OK);
     for (int i = 0; i < MOST_ITEMS; i++) {
         part[i] = i % 4;
     }
-    CHECK_EQUAL(eqp_hypergraph_cut(graph, 4, part, &dealt), EQP_OK);
+    CHECK_EQUAL(eqp__hypergraph_cut(graph, 4, part, &dealt), EQP_OK);
     CHECK(cut < 0.7 * dealt);
-    eqp_hypergraph_free(graph);
+    eqp__hypergraph_free(graph);
     free(w);
 }
 

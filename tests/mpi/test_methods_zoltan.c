@@ -2,10 +2,9 @@
 /* Silent failures of Zoltan: the library checks its answers, repairs them if possible, and otherwise refuses them on
  * all ranks. This program intercepts calls to Zoltan's partitioner and corrupts the results. */
 #include "harness.h"
+#include "methods/frame/parts.h"
 
 #include <equipoise/balance.h>
-#include <equipoise/more/assign.h>
-#include <equipoise/more/par.h>
 
 #include <dlfcn.h>
 #include <math.h>
@@ -118,7 +117,7 @@ static void check_parts(MPI_Comm comm, const line *l)
     for (int i = 0; i < ITEMS; i++) {
         CHECK(l->part[i] >= 0 && l->part[i] < l->options.nparts);
     }
-    CHECK_EQUAL(eqp_parts_load_all(comm, ITEMS, l->weight, l->part, l->options.nparts, l->options.share, NULL, &loads),
+    CHECK_EQUAL(eqp__parts_load_all(comm, ITEMS, l->weight, l->part, l->options.nparts, l->options.share, NULL, &loads),
                 EQP_OK);
     CHECK_NEAR(loads.imbalance, l->result.imbalance, 1e-12);
     CHECK_EQUAL(loads.empty, l->result.empty_parts);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Agreement, sums, sends, gathers, cuts of keys. */
+#include "cost/costs.h"
 #include "counted_calls.h"
 #include "harness.h"
+#include "methods/frame/parts.h"
 
 #include <equipoise/more/base.h>
-#include <equipoise/more/par.h>
+#include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
 
 static uint64_t bits_of(int64_t a, int64_t b)
@@ -317,7 +319,6 @@ MPI_TEST(loads_are_those_of_all_items)
     int *all_part = mpi_test_alloc((int64_t)size * EACH, sizeof *all_part);
     double *all_weight = mpi_test_alloc((int64_t)size * EACH, sizeof *all_weight);
     eqp_part_loads one, all;
-    eqp_load_statistics mine, together;
 
     for (int i = 0; i < EACH * size; i++) {
         all_weight[i] = eqp_random_uniform(9, 1, (uint64_t)i);
@@ -325,28 +326,16 @@ MPI_TEST(loads_are_those_of_all_items)
     }
     memcpy(part, all_part + (ptrdiff_t)EACH * rank, sizeof part);
     memcpy(weight, all_weight + (ptrdiff_t)EACH * rank, sizeof weight);
-    CHECK_EQUAL(eqp_parts_load_all(comm, EACH, weight, part, PARTS, NULL, load, &one), EQP_OK);
-    CHECK_EQUAL(eqp_parts_load((int64_t)EACH * size, all_weight, all_part, PARTS, NULL, all_load, &all), EQP_OK);
+    CHECK_EQUAL(eqp__parts_load_all(comm, EACH, weight, part, PARTS, NULL, load, &one), EQP_OK);
+    CHECK_EQUAL(eqp__parts_load((int64_t)EACH * size, all_weight, all_part, PARTS, NULL, all_load, &all), EQP_OK);
     for (int p = 0; p < PARTS; p++) {
         CHECK_NEAR(load[p], all_load[p], 1e-12);
     }
     CHECK_NEAR(one.imbalance, all.imbalance, 1e-12);
     CHECK_EQUAL(one.heaviest, all.heaviest);
     CHECK_EQUAL(one.empty, all.empty);
-    CHECK_EQUAL(eqp_load_statistics_all(comm, EACH, weight, &mine), EQP_OK);
-    CHECK_EQUAL(eqp_load_statistics_compute((int64_t)EACH * size, all_weight, &together), EQP_OK);
-    CHECK_EQUAL(mine.count, together.count);
-    CHECK_EQUAL(mine.max, together.max);
-    CHECK_EQUAL(mine.min, together.min);
-    CHECK_NEAR(mine.mean, together.mean, 1e-12);
-    CHECK_NEAR(mine.standard_deviation, together.standard_deviation, 1e-12);
-    CHECK_NEAR(mine.kurtosis, together.kurtosis, 1e-9);
     part[0] = rank == size - 1 ? PARTS : 0;
-    CHECK_EQUAL(eqp_parts_load_all(comm, EACH, weight, part, PARTS, NULL, load, &one), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_load_statistics_all(comm, 0, NULL, &mine), EQP_ERR_ARGUMENT);
-    /* Ranks without a load of their own are welcome. */
-    CHECK_EQUAL(eqp_load_statistics_all(comm, rank == 0, weight, &mine), EQP_OK);
-    CHECK_EQUAL(mine.count, 1);
+    CHECK_EQUAL(eqp__parts_load_all(comm, EACH, weight, part, PARTS, NULL, load, &one), EQP_ERR_ARGUMENT);
     free(all_part);
     free(all_weight);
 }

@@ -4,14 +4,14 @@
  */
 #include "harness.h"
 
-#include <equipoise/more/assign.h>
-#include <equipoise/more/cycle.h>
 #include <equipoise/more/random.h>
 #include <equipoise/points.h>
 
 #include <math.h>
 
 #include "failing_ranks.h"
+#include "methods/frame/cycle.h"
+#include "methods/frame/parts.h"
 
 enum { ITEMS = 400, UNSET = -7 };
 
@@ -170,8 +170,8 @@ static void check_balance(const eqp_method *method, const layout *is, int nparts
         moved += moves;
         bytes += moves ? 10 + i : 0;
     }
-    CHECK_EQUAL(eqp_parts_load(is->n, weight, part, nparts, NULL, NULL, &loads), EQP_OK);
-    CHECK_EQUAL(eqp_parts_load(is->n, one, part, nparts, NULL, NULL, &counts), EQP_OK);
+    CHECK_EQUAL(eqp__parts_load(is->n, weight, part, nparts, NULL, NULL, &loads), EQP_OK);
+    CHECK_EQUAL(eqp__parts_load(is->n, one, part, nparts, NULL, NULL, &counts), EQP_OK);
     CHECK_NEAR(r->imbalance, loads.imbalance, 1e-9);
     CHECK_EQUAL(r->items, is->n);
     CHECK_EQUAL(r->moved, moved);
@@ -524,7 +524,7 @@ MPI_TEST(loads_of_phases_follow_their_items)
             part[t.number[i]] = t.part[i];
         }
         MPI_Allreduce(MPI_IN_PLACE, part, ITEMS, MPI_INT, MPI_MAX, comm);
-        CHECK_EQUAL(eqp_cycle_measure(ITEMS, all, part, PHASES, times, PARTS, NULL, NULL, &cycle), EQP_OK);
+        CHECK_EQUAL(eqp__cycle_measure(ITEMS, all, part, PHASES, times, PARTS, NULL, NULL, &cycle), EQP_OK);
         CHECK_NEAR(r.cycle_efficiency, cycle.efficiency, 1e-12);
         CHECK(cycle.efficiency > 0.95);
         if (k % SPREADS == 0) { /* weights order coincident items */

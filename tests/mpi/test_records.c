@@ -3,7 +3,7 @@
  * are lost, doubled or changed on their way are found. */
 #include "harness.h"
 
-#include <equipoise/more/assign.h>
+#include <equipoise/more/methods.h>
 #include <equipoise/more/random.h>
 #include <equipoise/points.h>
 

@@ -2,10 +2,10 @@
 /* Routes: every block reaches exactly those who need it and contributions come home, by every plan, with exactly the
  * messages that the model without MPI counts. */
 #include "harness.h"
+#include "move/evaluation.h"
 
+#include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
-#include <equipoise/more/route.h>
-#include <equipoise/more/whatif.h>
 
 /* The library's own way in, to see messages cut into pieces without gigabytes of data. */
 int eqp__route_create(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, size_t largest,
@@ -141,7 +141,7 @@ static void check_counts(const scene *s, const eqp_exchange_plan *plan, int back
     int64_t *sum = mpi_test_alloc(4 * s->nranks, sizeof *sum);
     const eqp_traffic traffic = {sum, sum + s->nranks, sum + 2 * s->nranks, sum + 3 * s->nranks, NULL, NULL};
 
-    CHECK_EQUAL(eqp_exchange_count(&phase, s->nranks, plan, &network, &traffic), EQP_OK);
+    CHECK_EQUAL(eqp__exchange_count(&phase, s->nranks, plan, &network, &traffic), EQP_OK);
     CHECK_EQUAL(counts.messages_sent, traffic.messages_sent[s->rank]);
     CHECK_EQUAL(counts.messages_received, traffic.messages_received[s->rank]);
     CHECK_EQUAL(counts.bytes_sent, traffic.bytes_sent[s->rank]);

@@ -2,6 +2,7 @@
 /* Loops on real ranks: every iteration is computed once, for any method, stalled ranks, clock and transport of data;
  * failures reach all ranks; loops can be rerun. */
 #include "harness.h"
+#include "loops/rules.h"
 
 #include <equipoise/more/loops.h>
 #include <equipoise/more/random.h>
@@ -238,7 +239,7 @@ BOTH_ENGINES(data_travel_and_results_return)
                                       .yield = true,
                                       .grain = 3};
     const int64_t n = 500;
-    const eqp_schedule_chunk part = eqp_schedule_part(n, mpi_test_size(comm), mpi_test_rank(comm));
+    const eqp_schedule_chunk part = eqp__schedule_part(n, mpi_test_size(comm), mpi_test_rank(comm));
     int64_t *data = mpi_test_alloc(part.count, sizeof *data), *result = mpi_test_alloc(part.count, sizeof *result);
     body b = body_of(comm, n);
     const eqp_loop_work work = {.compute = compute, .user = &b, .data = data, .result = result};
@@ -281,7 +282,7 @@ BOTH_ENGINES(large_data_travel_in_pieces)
     const eqp_loop_options options = {
         .size = sizeof(eqp_loop_options), .data_bytes = size, .result_bytes = sizeof(double)};
     const int64_t n = 9;
-    const eqp_schedule_chunk part = eqp_schedule_part(n, mpi_test_size(comm), mpi_test_rank(comm));
+    const eqp_schedule_chunk part = eqp__schedule_part(n, mpi_test_size(comm), mpi_test_rank(comm));
     unsigned char *data = mpi_test_alloc(part.count, size);
     double *result = mpi_test_alloc(part.count, sizeof *result);
     const eqp_loop_work work = {.compute = compute_large, .user = &size, .data = data, .result = result};
@@ -368,7 +369,7 @@ BOTH_ENGINES(speeds_are_learnt_from_time_steps)
     int64_t idle;
 
     told_seconds = 0;
-    CHECK_EQUAL(eqp_loop_weight(loop, 0), 1.0);
+    CHECK_EQUAL(eqp__loop_weight(loop, 0), 1.0);
     CHECK_EQUAL(eqp_loop_run(loop, &work, &mine), EQP_OK);
     idle = mine.iterations == 0;
     CHECK_EQUAL(eqp_sum_int64(comm, 1, &idle), EQP_OK);
@@ -378,14 +379,14 @@ BOTH_ENGINES(speeds_are_learnt_from_time_steps)
     }
     /* A rank without iterations is not measured, which can happen on a loaded machine. */
     for (int r = 0; r < nranks && idle == 0; r++) {
-        CHECK_NEAR(eqp_loop_weight(loop, r), nranks / harmonic / (r + 1), 1e-9);
+        CHECK_NEAR(eqp__loop_weight(loop, r), nranks / harmonic / (r + 1), 1e-9);
     }
     eqp_loop_free(loop);
 }
 
 BOTH_ENGINES(failures_reach_all_ranks)
 {
-    const eqp_schedule_chunk part = eqp_schedule_part(100, mpi_test_size(comm), mpi_test_rank(comm));
+    const eqp_schedule_chunk part = eqp__schedule_part(100, mpi_test_size(comm), mpi_test_rank(comm));
     int64_t data[100], result[100];
 
     for (int64_t i = 0; i < part.count; i++) {

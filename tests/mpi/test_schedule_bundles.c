@@ -4,6 +4,7 @@
 #include "harness.h"
 
 #include "bundles_body.h"
+#include "loops/rules.h"
 
 #include <equipoise/more/random.h>
 
@@ -206,7 +207,7 @@ MPI_TEST(speeds_outlive_the_parts)
     body_resize(&b, 40);
     for (int r = 0; r < nranks; r++) {
         harmonic += 1.0 / (r + 1);
-        CHECK_EQUAL(eqp_loop_weight(b.loop, r), 1.0);
+        CHECK_EQUAL(eqp__loop_weight(b.loop, r), 1.0);
     }
     /* Repeats until every rank has been measured: a late rank gets nothing. */
     for (int64_t idle = 1; idle > 0;) {
@@ -217,7 +218,7 @@ MPI_TEST(speeds_outlive_the_parts)
     body_resize(&b, 3 * b.rank);
     (void)body_run(comm, &b, NULL);
     for (int r = 0; r < nranks; r++) {
-        CHECK_NEAR(eqp_loop_weight(b.loop, r), nranks / harmonic / (r + 1), 1e-9);
+        CHECK_NEAR(eqp__loop_weight(b.loop, r), nranks / harmonic / (r + 1), 1e-9);
     }
     body_end(&b);
 }

@@ -14,18 +14,6 @@ static inline void made(int code, const char *what)
     }
 }
 
-#ifdef EQUIPOISE_MORE_VORONOI_H
-static inline eqp_voronoi *make_eqp_voronoi(void)
-{
-    const double point[6] = {0, 0, 0, 1, 1, 1};
-    const eqp_voronoi_options options = eqp_voronoi_options_defaults();
-    eqp_voronoi *voronoi = NULL;
-
-    made(eqp_voronoi_create(2, point, NULL, 2, &options, &voronoi), "voronoi");
-    return voronoi;
-}
-#endif
-
 #ifdef EQUIPOISE_SURVEY_H
 static inline eqp_timings *make_eqp_timings(void)
 {
@@ -54,31 +42,6 @@ static inline eqp_lazy *make_eqp_lazy(void)
     made(eqp_lazy_split(MPI_COMM_SELF, &options, &mine, &lazy, NULL), "lazy");
     made(eqp_lazy_host(lazy, make_nothing, NULL), "lazy host");
     return lazy;
-}
-#endif
-
-#ifdef EQUIPOISE_MORE_HINDSIGHT_H
-static inline eqp_hindsight *make_eqp_hindsight(void)
-{
-    const eqp_hindsight_step step = {2.0, 1.0, true, 1.0, 0.5};
-    eqp_hindsight *hindsight = NULL;
-
-    made(eqp_hindsight_create(&hindsight), "hindsight");
-    made(eqp_hindsight_add(hindsight, &step), "hindsight");
-    return hindsight;
-}
-#endif
-
-#ifdef EQUIPOISE_MORE_ELEMENTS_H
-static inline eqp_part_graph *make_eqp_part_graph(void)
-{
-    const int part[2] = {0, 1};
-    const int64_t first[3] = {0, 1, 2}, edge[2] = {1, 0};
-    const eqp_elements elements = {2, NULL, part, first, edge, NULL};
-    eqp_part_graph *graph = NULL;
-
-    made(eqp_part_graph_create(&elements, 2, NULL, &graph), "graph of parts");
-    return graph;
 }
 #endif
 
@@ -146,28 +109,9 @@ static inline eqp_kdtree *make_eqp_kdtree(void)
     return tree;
 }
 
-static inline eqp_kdtreef *make_eqp_kdtreef(void)
-{
-    const float points[4] = {0.0F, 0.0F, 1.0F, 1.0F};
-    eqp_kdtreef *tree = NULL;
-
-    made(eqp_kdtreef_create(2, 2, points, NULL, &tree), "kdtreef");
-    return tree;
-}
 #endif
 
-#ifdef EQUIPOISE_MORE_ASSIGN_H
-static inline eqp_hypergraph *make_eqp_hypergraph(void)
-{
-    const int64_t first[3] = {0, 1, 2}, pin[2] = {7, 7};
-    eqp_hypergraph *graph = NULL;
-
-    made(eqp_hypergraph_create(2, NULL, first, pin, &graph), "hypergraph");
-    return graph;
-}
-#endif
-
-#ifdef EQUIPOISE_MORE_BOXES_H
+#ifdef EQUIPOISE_MORE_METHODS_H
 static inline eqp_boxes *make_eqp_boxes(void)
 {
     const double low[3] = {0, 0, 0}, high[3] = {1, 1, 1};
@@ -208,17 +152,8 @@ static inline eqp_functional_samples *make_eqp_functional_samples(void)
     return samples;
 }
 
-static inline eqp_functional_profile *make_eqp_functional_profile(void)
-{
-    const eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
-    eqp_functional_profile *profile = NULL;
-
-    made(eqp_functional_profile_create(&options, &profile), "profile");
-    return profile;
-}
 #endif
-
-#ifdef EQUIPOISE_MORE_MOVE_H
+#ifdef EQUIPOISE_MORE_COMM_H
 static inline eqp_move_plan *make_eqp_move_plan(void)
 {
 #ifdef MPI_VERSION
@@ -235,7 +170,7 @@ static inline eqp_move_plan *make_eqp_move_plan(void)
 
 #endif
 
-#ifdef EQUIPOISE_MORE_PARADIS_H
+#ifdef EQUIPOISE_MORE_IO_H
 static inline eqp_paradis_writer *begin_network(const char *path)
 {
     eqp_paradis_header header = {0};
@@ -271,7 +206,7 @@ static inline eqp_paradis_reader *make_eqp_paradis_reader(void)
 }
 #endif
 
-#ifdef EQUIPOISE_MORE_FILE_H
+#ifdef EQUIPOISE_MORE_BASE_H
 static inline eqp_output *make_eqp_output(void)
 {
     eqp_output *output = NULL;
@@ -344,7 +279,7 @@ static inline eqp_snapshot *make_eqp_snapshot(void)
 
 static inline eqp_snapshot_writer *make_eqp_snapshot_writer(void)
 {
-    eqp_snapshot_layout layout = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
+    eqp_snapshot_layout layout = eqp_snapshot_layout_defaults();
     eqp_snapshot_writer *writer = NULL;
 
     layout.type_n[0] = 2;
@@ -381,21 +316,7 @@ static inline eqp_speeds_functions *make_eqp_speeds_functions(void)
 }
 #endif
 
-#ifdef EQUIPOISE_MORE_TILES_H
-static inline eqp_tiles *make_eqp_tiles(void)
-{
-    const double target[6] = {0, 0, 0, 1, 1, 1};
-    const eqp_tiles_items items = {2, target, NULL, NULL};
-    eqp_tiles_options options = eqp_tiles_options_defaults();
-    eqp_tiles *tree = NULL;
-
-    options.nparts = 2;
-    made(eqp_tiles_create(&items, &options, NULL, &tree, NULL), "tiles");
-    return tree;
-}
-#endif
-
-#ifdef EQUIPOISE_MORE_VTK_H
+#ifdef EQUIPOISE_MORE_IO_H
 static inline eqp_vtk_writer *make_eqp_vtk_writer(void)
 {
     eqp_vtk_writer *writer = NULL;

@@ -60,8 +60,8 @@ for deb in ./*.deb; do
     dpkg-deb -x "$deb" "$root"
 done
 lib=usr/lib/$(dpkg-architecture -q DEB_HOST_MULTIARCH)
-holds libequipoise-sampling0 "$lib/libequipoise-sampling.so.0"
-holds libequipoise0 "$lib/"libequipoise{,-io,-loops,-models}.so.0
+holds libequipoise-sampling0.2 "$lib/libequipoise-sampling.so.0.2"
+holds libequipoise0.2 "$lib/"libequipoise{,-io,-loops,-models}.so.0.2
 holds libequipoise-dev "$lib/"libequipoise{,-sampling,-io,-loops,-models}.{a,so} usr/include/equipoise/{balancer,units,version}.h \
     "$lib/"pkgconfig/equipoise{,-sampling,-io,-loops,-models}.pc "$lib/cmake/Equipoise/EquipoiseConfig.cmake" \
     usr/share/man/man3/equipoise{,-sampling}.3.gz

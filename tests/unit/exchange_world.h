@@ -4,10 +4,9 @@
 #ifndef EQP_EXCHANGE_WORLD_H
 #define EQP_EXCHANGE_WORLD_H
 
+#include "move/evaluation.h"
 #include "unit.h"
-
 #include <equipoise/more/random.h>
-#include <equipoise/more/whatif.h>
 
 enum { WORLD_PARTS = 40, WORLD_BLOCKS = 30, WORLD_STAGES = 17 };
 

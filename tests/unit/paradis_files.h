@@ -6,7 +6,7 @@
 #include "snapshot_files.h"
 
 #include <equipoise/more/base.h>
-#include <equipoise/more/paradis.h>
+#include <equipoise/more/io.h>
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include "slow.h"
 #include "unit.h"
 
-#include <equipoise/more/boxes.h>
+#include <equipoise/more/methods.h>
 #include <equipoise/more/random.h>
 
 #include <float.h>

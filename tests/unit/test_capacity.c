@@ -2,10 +2,11 @@
 /* Hard caps: no part exceeds its own, reports of impossible caps are correct, and the loads stay even. */
 #include "failing_malloc.h"
 #include "methods/frame/capacity.h"
+#include "methods/frame/parts.h"
 #include "slow.h"
 #include "unit.h"
 
-#include <equipoise/more/assign.h>
+#include <equipoise/more/methods.h>
 
 enum { MOST = 6000, MOST_PARTS = 64, SMALL = 9, SMALL_PARTS = 4 };
 
@@ -155,7 +156,7 @@ static double imbalance_of(const set *s, const int *part)
 {
     eqp_part_loads loads;
 
-    assert_ok(eqp_parts_load(s->n, s->weight, part, s->nparts, NULL, NULL, &loads));
+    assert_ok(eqp__parts_load(s->n, s->weight, part, s->nparts, NULL, NULL, &loads));
     return loads.imbalance;
 }
 

@@ -3,6 +3,7 @@
 
 #include "failing_malloc.h"
 #include "map/options.h"
+#include "methods/frame/rows.h"
 #include "unit.h"
 
 static const eqp_method slabs = {.name = "slabs", .summary = "cuts of its own", .flags = EQP_NEEDS_WEIGHTS};
@@ -47,7 +48,7 @@ TEST(rows_of_the_table_come_first)
     assert_ptr_equal(eqp_methods_at(&own, eqp_method_count() + 1), &slabs);
     assert_string_equal(eqp_methods_at(&own, eqp_method_count() + 2)->name, "auto");
     assert_null(eqp_methods_at(&own, eqp_method_count() + 3));
-    assert_ptr_equal(eqp_methods_at(NULL, eqp_method_count()), eqp_methods_find(NULL, "auto"));
+    assert_ptr_equal(eqp_methods_at(NULL, eqp_method_count()), eqp__methods_find(NULL, "auto"));
     assert_null(eqp_methods_at(NULL, eqp_method_count() + 1));
 }
 
@@ -169,14 +170,14 @@ TEST(suggestions_give_way)
     eqp_settings *settings = &c.settings;
 
     assert_ok(eqp_choice_parse(NULL, &usual, "tiles", &c, NULL));
-    assert_ok(eqp_method_suggest(tiles, "aspect", 3.5, settings));
+    assert_ok(eqp__method_suggest(tiles, "aspect", 3.5, settings));
     assert_true(real_at(&c, tiles->option->offset) == 3.5);
-    assert_ok(eqp_method_suggest(tiles, "aspect", 7, settings));
+    assert_ok(eqp__method_suggest(tiles, "aspect", 7, settings));
     assert_true(real_at(&c, tiles->option->offset) == 3.5);
-    assert_refused(eqp_method_suggest(tiles, "aspect", 0, settings));
-    assert_int_equal(eqp_method_suggest(tiles, "columns", 1, settings), EQP_ERR_UNKNOWN);
-    assert_int_equal(eqp_method_suggest(eqp_method_find("jagged"), "columns", 1, settings), EQP_ERR_UNKNOWN);
-    assert_int_equal(eqp_method_suggest(eqp_method_find("sfc"), "aspect", 1, settings), EQP_ERR_UNKNOWN);
+    assert_refused(eqp__method_suggest(tiles, "aspect", 0, settings));
+    assert_int_equal(eqp__method_suggest(tiles, "columns", 1, settings), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp__method_suggest(eqp_method_find("jagged"), "columns", 1, settings), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp__method_suggest(eqp_method_find("sfc"), "aspect", 1, settings), EQP_ERR_UNKNOWN);
     assert_ok(eqp_method_set(tiles, "aspect", "2", settings, NULL));
     assert_true(real_at(&c, tiles->option->offset) == 2);
     assert_int_equal(eqp_method_set(tiles, "split", NULL, settings, NULL),

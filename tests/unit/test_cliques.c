@@ -4,6 +4,7 @@
 #include "methods/frame/links.h"
 #include "unit.h"
 
+#include <equipoise/error.h>
 #include <equipoise/more/random.h>
 
 #define ITEMS 40
@@ -28,8 +29,8 @@ static eqp_hypergraph *draw_pins(int64_t n, int64_t npins, double (*weight_of)(i
         id[k] = k;
         weight[k] = weight_of(k);
     }
-    assert_ok(eqp_hypergraph_create(n, NULL, first, pin, &graph));
-    assert_ok(eqp_hypergraph_weigh(graph, IDS, id, weight));
+    assert_ok(eqp__hypergraph_create(n, NULL, first, pin, &graph));
+    assert_ok(eqp__hypergraph_weigh(graph, IDS, id, weight));
     free(first);
     free(pin);
     return graph;
@@ -62,7 +63,7 @@ static double weight_between(const eqp__links *links, int64_t i, int64_t j)
 TEST(small_cliques_are_whole)
 {
     eqp_hypergraph *pins = draw_pins(ITEMS, 4, rising);
-    const eqp_hypergraph_view g = eqp_hypergraph_arrays(pins);
+    const eqp_hypergraph_view g = eqp__hypergraph_arrays(pins);
     eqp__links links = {.first = NULL};
     double expected[ITEMS][ITEMS] = {{0}};
 
@@ -84,14 +85,14 @@ TEST(small_cliques_are_whole)
         }
     }
     eqp__links_free(&links);
-    eqp_hypergraph_free(pins);
+    eqp__hypergraph_free(pins);
 }
 
 /* All touch nearly all ids: every clique has more than 128 items, of which each keeps eight edges. */
 TEST(large_cliques_are_thinned_out_alike_at_both_ends)
 {
     eqp_hypergraph *pins = draw_pins(MANY, 40, one);
-    const eqp_hypergraph_view g = eqp_hypergraph_arrays(pins);
+    const eqp_hypergraph_view g = eqp__hypergraph_arrays(pins);
     eqp__links links = {.first = NULL}, again = {.first = NULL}, other = {.first = NULL};
 
     assert_ok(eqp__links_of_cliques(pins, 1, &links));
@@ -117,7 +118,7 @@ TEST(large_cliques_are_thinned_out_alike_at_both_ends)
     eqp__links_free(&links);
     eqp__links_free(&again);
     eqp__links_free(&other);
-    eqp_hypergraph_free(pins);
+    eqp__hypergraph_free(pins);
 }
 
 TEST(nothing_shared_is_no_edge)
@@ -126,11 +127,11 @@ TEST(nothing_shared_is_no_edge)
     eqp_hypergraph *pins = NULL;
     eqp__links links = {.first = NULL};
 
-    assert_ok(eqp_hypergraph_create(2, NULL, first, pin, &pins));
+    assert_ok(eqp__hypergraph_create(2, NULL, first, pin, &pins));
     assert_ok(eqp__links_of_cliques(pins, 1, &links));
     assert_int_equal(links.first[2], 0);
     eqp__links_free(&links);
-    eqp_hypergraph_free(pins);
+    eqp__hypergraph_free(pins);
 }
 
 TEST(every_allocation_may_fail)
@@ -149,5 +150,5 @@ TEST(every_allocation_may_fail)
         }
         assert_int_equal(code, EQP_ERR_MEMORY);
     }
-    eqp_hypergraph_free(pins);
+    eqp__hypergraph_free(pins);
 }

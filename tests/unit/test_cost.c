@@ -2,8 +2,7 @@
 
 #include "unit.h"
 
-#include <equipoise/more/load.h>
-
+#include "cost/costs.h"
 static double dot(int n, const double *cost, const int64_t *count)
 {
     double s = 0.0;
@@ -26,7 +25,7 @@ static eqp_cost_sums sums_of(int nkinds, int weighting)
 {
     eqp_cost_sums sums;
 
-    assert_ok(eqp_cost_sums_init(&sums, nkinds, (eqp_cost_weighting)weighting));
+    assert_ok(eqp__cost_sums_init(&sums, nkinds, (eqp_cost_weighting)weighting));
     return sums;
 }
 
@@ -34,7 +33,7 @@ static eqp_cost_fit fit_of(const eqp_cost_sums *sums)
 {
     eqp_cost_fit fit;
 
-    assert_ok(eqp_cost_fit_compute(sums, &fit));
+    assert_ok(eqp__cost_fit_compute(sums, &fit));
     return fit;
 }
 
@@ -50,7 +49,7 @@ TEST(exact_costs_come_back)
 
             for (int i = 0; i < 60; i++) {
                 random_counts(&seed, n, count);
-                assert_ok(eqp_cost_sums_add(&sums, count, dot(n, cost, count)));
+                assert_ok(eqp__cost_sums_add(&sums, count, dot(n, cost, count)));
             }
             eqp_cost_fit fit = fit_of(&sums);
             assert_int_equal(fit.nkinds, n);
@@ -74,8 +73,8 @@ TEST(two_kinds_by_hand)
     const int64_t one[] = {1, 2}, two[] = {2, 1};
     eqp_cost_sums sums = sums_of(2, EQP_COST_ABSOLUTE);
 
-    assert_ok(eqp_cost_sums_add(&sums, one, 4.0));
-    assert_ok(eqp_cost_sums_add(&sums, two, 5.0));
+    assert_ok(eqp__cost_sums_add(&sums, one, 4.0));
+    assert_ok(eqp__cost_sums_add(&sums, two, 5.0));
     eqp_cost_fit fit = fit_of(&sums);
     assert_near(fit.cost[0], 2.0, 1e-8);
     assert_near(fit.cost[1], 1.0, 1e-8);
@@ -88,14 +87,14 @@ TEST(errors_are_relative_to_the_mean_or_to_each_sample)
     const int64_t one[] = {1};
     eqp_cost_sums sums = sums_of(1, EQP_COST_ABSOLUTE);
 
-    assert_ok(eqp_cost_sums_add(&sums, one, 1.0));
-    assert_ok(eqp_cost_sums_add(&sums, one, 3.0));
+    assert_ok(eqp__cost_sums_add(&sums, one, 1.0));
+    assert_ok(eqp__cost_sums_add(&sums, one, 3.0));
     eqp_cost_fit fit = fit_of(&sums);
     assert_near(fit.cost[0], 2.0, 1e-9);
     assert_near(fit.rmse, 0.5, 1e-9);
     sums = sums_of(1, EQP_COST_RELATIVE);
-    assert_ok(eqp_cost_sums_add(&sums, one, 1.0));
-    assert_ok(eqp_cost_sums_add(&sums, one, 3.0));
+    assert_ok(eqp__cost_sums_add(&sums, one, 1.0));
+    assert_ok(eqp__cost_sums_add(&sums, one, 3.0));
     fit = fit_of(&sums);
     assert_near(fit.cost[0], 1.2, 1e-9);
     assert_near(fit.rmse, sqrt((0.04 + 0.36) / 2.0), 1e-9);
@@ -110,7 +109,7 @@ TEST(an_unseen_kind_costs_nothing_and_is_marked)
     for (int i = 0; i < 20; i++) {
         int64_t count[] = {(int64_t)(1e8 * noise(&seed)), 0, (int64_t)(1e8 * noise(&seed))};
 
-        assert_ok(eqp_cost_sums_add(&sums, count, dot(3, cost, count)));
+        assert_ok(eqp__cost_sums_add(&sums, count, dot(3, cost, count)));
     }
     eqp_cost_fit fit = fit_of(&sums);
     assert_true(fit.seen[0] && !fit.seen[1] && fit.seen[2]);
@@ -124,7 +123,7 @@ TEST(one_sample_is_met_and_split_evenly)
     const int64_t count[] = {100, 4000, 0};
     eqp_cost_sums sums = sums_of(3, EQP_COST_ABSOLUTE);
 
-    assert_ok(eqp_cost_sums_add(&sums, count, 8.0));
+    assert_ok(eqp__cost_sums_add(&sums, count, 8.0));
     eqp_cost_fit fit = fit_of(&sums);
     assert_near(eqp_cost_fit_predict(&fit, count), 8.0, 1e-6);
     assert_near(fit.cost[0] * 100.0, 4.0, 1e-3);
@@ -141,7 +140,7 @@ TEST(a_single_mixture_is_predicted_without_exploding_costs)
         int64_t n = (int64_t)(1e6 * noise(&seed)) + 1, count[] = {n, 3 * n, 7 * n};
 
         /* 10 ns per n in all, and a percent of noise. */
-        assert_ok(eqp_cost_sums_add(&sums, count, 1e-8 * (double)n * (1.0 + 0.02 * (noise(&seed) - 0.5))));
+        assert_ok(eqp__cost_sums_add(&sums, count, 1e-8 * (double)n * (1.0 + 0.02 * (noise(&seed) - 0.5))));
     }
     eqp_cost_fit fit = fit_of(&sums);
     const int64_t mixture[] = {1000000, 3000000, 7000000};
@@ -163,11 +162,11 @@ TEST(expectations_separate_kinds_that_samples_cannot)
         const int64_t n = 1 + (int64_t)(1e4 * noise(&seed));
         const int64_t count[] = {40 * n + (int64_t)(noise(&seed) * (double)n / 10.0), n, (int64_t)(4e5 * noise(&seed))};
 
-        assert_ok(eqp_cost_sums_add(&sums, count, dot(3, cost, count) * (1.0 + 0.2 * (noise(&seed) - 0.5))));
+        assert_ok(eqp__cost_sums_add(&sums, count, dot(3, cost, count) * (1.0 + 0.2 * (noise(&seed) - 0.5))));
     }
     eqp_cost_fit fit = fit_of(&sums);
     assert_true(fabs(fit.cost[0] / cost[0] - 1.0) > 0.3); /* noise */
-    assert_ok(eqp_cost_fit_near(&sums, expected, 0.01, &fit));
+    assert_ok(eqp__cost_fit_near(&sums, expected, 0.01, &fit));
     for (int k = 0; k < 3; k++) {
         assert_near(fit.cost[k] / cost[k], 1.0, 0.06);
     }
@@ -180,13 +179,13 @@ TEST(invalid_expectations_are_refused)
     eqp_cost_sums sums = sums_of(2, EQP_COST_RELATIVE);
     eqp_cost_fit fit = {.nkinds = 77};
 
-    assert_ok(eqp_cost_sums_add(&sums, count, 1.0));
-    assert_refused(eqp_cost_fit_near(&sums, negative, 0.1, &fit));
-    assert_refused(eqp_cost_fit_near(&sums, undefined, 0.1, &fit));
-    assert_refused(eqp_cost_fit_near(&sums, good, -0.1, &fit));
-    assert_refused(eqp_cost_fit_near(&sums, good, NAN, &fit));
+    assert_ok(eqp__cost_sums_add(&sums, count, 1.0));
+    assert_refused(eqp__cost_fit_near(&sums, negative, 0.1, &fit));
+    assert_refused(eqp__cost_fit_near(&sums, undefined, 0.1, &fit));
+    assert_refused(eqp__cost_fit_near(&sums, good, -0.1, &fit));
+    assert_refused(eqp__cost_fit_near(&sums, good, NAN, &fit));
     assert_int_equal(fit.nkinds, 77);
-    assert_ok(eqp_cost_fit_near(&sums, good, 0.1, &fit));
+    assert_ok(eqp__cost_fit_near(&sums, good, 0.1, &fit));
     assert_near(eqp_cost_fit_predict(&fit, count), 1.0, 1e-6);
 }
 
@@ -203,7 +202,7 @@ TEST(noise_moves_costs_by_a_little)
             int64_t count[] = {(int64_t)(1e8 * noise(&seed)), (int64_t)(1e8 * noise(&seed)),
                                (int64_t)(1e7 * noise(&seed))};
 
-            assert_ok(eqp_cost_sums_add(&sums, count, dot(3, cost, count) * (1.0 + 0.1 * (noise(&seed) - 0.5))));
+            assert_ok(eqp__cost_sums_add(&sums, count, dot(3, cost, count) * (1.0 + 0.1 * (noise(&seed) - 0.5))));
         }
         fit = fit_of(&sums);
         for (int k = 0; k < 3; k++) {
@@ -284,7 +283,7 @@ TEST(the_active_set_finds_what_brute_force_finds)
                 count[k] = 1 + (int64_t)(1000.0 * noise(&seed));
             }
             seconds += 1e-3 * (double)count[0];
-            assert_ok(eqp_cost_sums_add(&sums, count, seconds));
+            assert_ok(eqp__cost_sums_add(&sums, count, seconds));
             for (int k = 0; k < n; k++) {
                 for (int l = 0; l < n; l++) {
                     g[k][l] += (double)count[k] * (double)count[l];
@@ -311,32 +310,32 @@ TEST(merged_sums_fit_like_all_samples)
     eqp_cost_fit whole, merged;
     uint64_t seed = 4;
 
-    assert_ok(eqp_cost_sums_init(&all, 2, EQP_COST_RELATIVE));
+    assert_ok(eqp__cost_sums_init(&all, 2, EQP_COST_RELATIVE));
     for (int p = 0; p < 3; p++) {
-        assert_ok(eqp_cost_sums_init(&part[p], 2, EQP_COST_RELATIVE));
+        assert_ok(eqp__cost_sums_init(&part[p], 2, EQP_COST_RELATIVE));
     }
     for (int i = 0; i < 30; i++) {
         int64_t count[2];
 
         random_counts(&seed, 2, count);
         double seconds = dot(2, cost, count) * (0.9 + 0.2 * noise(&seed));
-        assert_ok(eqp_cost_sums_add(&all, count, seconds));
+        assert_ok(eqp__cost_sums_add(&all, count, seconds));
         /* The third part stays empty. */
-        assert_ok(eqp_cost_sums_add(&part[i % 2], count, seconds));
+        assert_ok(eqp__cost_sums_add(&part[i % 2], count, seconds));
     }
-    assert_ok(eqp_cost_sums_merge(&part[2], &part[0]));
-    assert_ok(eqp_cost_sums_merge(&part[2], &part[1]));
+    assert_ok(eqp__cost_sums_merge(&part[2], &part[0]));
+    assert_ok(eqp__cost_sums_merge(&part[2], &part[1]));
     whole = fit_of(&all);
-    assert_ok(eqp_cost_fit_compute(&part[2], &merged));
+    assert_ok(eqp__cost_fit_compute(&part[2], &merged));
     assert_true(merged.samples == 30.0);
     for (int k = 0; k < 2; k++) {
         assert_near(merged.cost[k] / whole.cost[k], 1.0, 1e-10);
     }
     assert_near(merged.rmse, whole.rmse, 1e-8);
-    assert_ok(eqp_cost_sums_init(&other, 3, EQP_COST_RELATIVE));
-    assert_refused(eqp_cost_sums_merge(&all, &other));
-    assert_ok(eqp_cost_sums_init(&other, 2, EQP_COST_ABSOLUTE));
-    assert_refused(eqp_cost_sums_merge(&all, &other));
+    assert_ok(eqp__cost_sums_init(&other, 3, EQP_COST_RELATIVE));
+    assert_refused(eqp__cost_sums_merge(&all, &other));
+    assert_ok(eqp__cost_sums_init(&other, 2, EQP_COST_ABSOLUTE));
+    assert_refused(eqp__cost_sums_merge(&all, &other));
 }
 
 TEST(samples_without_information_are_left_out)
@@ -347,13 +346,13 @@ TEST(samples_without_information_are_left_out)
 
     sums = sums_of(2, EQP_COST_RELATIVE);
     empty = sums;
-    assert_ok(eqp_cost_sums_add(&sums, none, 0.5));
-    assert_ok(eqp_cost_sums_add(&sums, some, 0.0));
+    assert_ok(eqp__cost_sums_add(&sums, none, 0.5));
+    assert_ok(eqp__cost_sums_add(&sums, some, 0.0));
     assert_memory_equal(&sums, &empty, sizeof sums);
-    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_ERR_STATE);
+    assert_int_equal(eqp__cost_fit_compute(&sums, &fit), EQP_ERR_STATE);
     /* Time is zero, and so are the costs. */
     sums = sums_of(2, EQP_COST_ABSOLUTE);
-    assert_ok(eqp_cost_sums_add(&sums, some, 0.0));
+    assert_ok(eqp__cost_sums_add(&sums, some, 0.0));
     fit = fit_of(&sums);
     assert_true(fit.cost[0] == 0.0 && fit.cost[1] == 0.0 && fit.rmse == 0.0);
 }
@@ -367,19 +366,19 @@ TEST(wrong_samples_are_refused_and_change_nothing)
     memset(&sums, 0, sizeof sums);
     memset(&fit, 0x5A, sizeof fit);
     old_fit = fit;
-    assert_refused(eqp_cost_sums_init(&sums, 0, EQP_COST_ABSOLUTE));
-    assert_refused(eqp_cost_sums_init(&sums, EQP_COST_KINDS + 1, EQP_COST_ABSOLUTE));
-    assert_refused(eqp_cost_fit_compute(&sums, &fit));
+    assert_refused(eqp__cost_sums_init(&sums, 0, EQP_COST_ABSOLUTE));
+    assert_refused(eqp__cost_sums_init(&sums, EQP_COST_KINDS + 1, EQP_COST_ABSOLUTE));
+    assert_refused(eqp__cost_fit_compute(&sums, &fit));
     sums = sums_of(2, EQP_COST_ABSOLUTE);
     old = sums;
-    assert_int_equal(eqp_cost_sums_add(&sums, bad, 1.0), EQP_ERR_DATA);
-    assert_int_equal(eqp_cost_sums_add(&sums, good, -1.0), EQP_ERR_DATA);
-    assert_int_equal(eqp_cost_sums_add(&sums, good, NAN), EQP_ERR_DATA);
-    assert_int_equal(eqp_cost_sums_add(&sums, good, INFINITY), EQP_ERR_DATA);
+    assert_int_equal(eqp__cost_sums_add(&sums, bad, 1.0), EQP_ERR_DATA);
+    assert_int_equal(eqp__cost_sums_add(&sums, good, -1.0), EQP_ERR_DATA);
+    assert_int_equal(eqp__cost_sums_add(&sums, good, NAN), EQP_ERR_DATA);
+    assert_int_equal(eqp__cost_sums_add(&sums, good, INFINITY), EQP_ERR_DATA);
     assert_memory_equal(&sums, &old, sizeof sums);
-    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_ERR_STATE);
+    assert_int_equal(eqp__cost_fit_compute(&sums, &fit), EQP_ERR_STATE);
     sums.sum[0] = NAN;
-    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_ERR_DATA);
+    assert_int_equal(eqp__cost_fit_compute(&sums, &fit), EQP_ERR_DATA);
     assert_memory_equal(&fit, &old_fit, sizeof fit);
 }
 
@@ -388,12 +387,12 @@ TEST(the_largest_counts_and_times_fit)
     const int64_t count[] = {INT64_MAX, INT64_MAX / 3}, other[] = {INT64_MAX / 5, INT64_MAX};
     eqp_cost_sums sums = sums_of(2, EQP_COST_ABSOLUTE);
 
-    assert_ok(eqp_cost_sums_add(&sums, count, 1e100));
-    assert_ok(eqp_cost_sums_add(&sums, other, 1e100));
+    assert_ok(eqp__cost_sums_add(&sums, count, 1e100));
+    assert_ok(eqp__cost_sums_add(&sums, other, 1e100));
     eqp_cost_fit fit = fit_of(&sums);
     assert_near(eqp_cost_fit_predict(&fit, count) / 1e100, 1.0, 1e-6);
     sums = sums_of(2, EQP_COST_RELATIVE);
-    assert_ok(eqp_cost_sums_add(&sums, count, 1.1e-100));
+    assert_ok(eqp__cost_sums_add(&sums, count, 1.1e-100));
     fit = fit_of(&sums);
     assert_near(eqp_cost_fit_predict(&fit, count) / 1.1e-100, 1.0, 1e-6);
 }
@@ -403,9 +402,9 @@ TEST(sums_of_too_many_kinds_are_refused)
     eqp_cost_sums sums = {.nkinds = 16}, other = {.nkinds = 16};
     const int64_t count[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
-    assert_refused(eqp_cost_sums_add(&sums, count, 1.0));
-    assert_refused(eqp_cost_sums_merge(&sums, &other));
+    assert_refused(eqp__cost_sums_add(&sums, count, 1.0));
+    assert_refused(eqp__cost_sums_merge(&sums, &other));
     assert_true(eqp_cost_fit_predict(&(eqp_cost_fit){.nkinds = 16}, count) == 0.0);
     sums.nkinds = 0;
-    assert_refused(eqp_cost_sums_add(&sums, count, 1.0));
+    assert_refused(eqp__cost_sums_add(&sums, count, 1.0));
 }

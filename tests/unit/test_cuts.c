@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "methods/curve/cuts.h"
 
 #include "unit.h"
 
-#include <equipoise/more/assign.h>
+#include <equipoise/more/methods.h>
 #include <equipoise/more/random.h>
 
 #define MAX_N 40
@@ -113,7 +114,7 @@ TEST(equal_shares_leave_no_part_empty)
         for (int p = 0; p < nparts; p++) {
             assert_true(first[p] < first[p + 1]);
         }
-        assert_ok(eqp_cuts_from_shares(n, load, nparts, NULL, first));
+        assert_ok(eqp__cuts_from_shares(n, load, nparts, NULL, first));
         for (int p = 0; p < nparts; p++) {
             assert_true(first[p] < first[p + 1]);
         }
@@ -137,7 +138,7 @@ TEST(cuts_from_shares_miss_the_target_by_half_an_item)
         if (!(total > 0)) {
             continue;
         }
-        assert_ok(eqp_cuts_from_shares(n, load, nparts, space, first));
+        assert_ok(eqp__cuts_from_shares(n, load, nparts, space, first));
         (void)largest(n, load, nparts, space, first);
         for (int p = 0; p < nparts; p++) {
             double sum = 0;
@@ -160,7 +161,7 @@ TEST(zero_loads_are_cut_by_number)
     for (int p = 0; p <= 4; p++) {
         assert_int_equal(first[p], 3 * p);
     }
-    assert_ok(eqp_cuts_from_shares(12, load, 4, NULL, first));
+    assert_ok(eqp__cuts_from_shares(12, load, 4, NULL, first));
     for (int p = 0; p <= 4; p++) {
         assert_int_equal(first[p], 3 * p);
     }
@@ -238,11 +239,11 @@ TEST(wrong_arguments_change_nothing)
 
     for (int k = 0; k < 5; k++) {
         assert_refused(eqp_cuts_optimal(3, loads[k], 2, NULL, first, NULL));
-        assert_refused(eqp_cuts_from_shares(3, loads[k], 2, NULL, first));
+        assert_refused(eqp__cuts_from_shares(3, loads[k], 2, NULL, first));
     }
     for (int k = 0; k < 3; k++) {
         assert_refused(eqp_cuts_optimal(3, good, 2, shares[k], first, NULL));
-        assert_refused(eqp_cuts_from_shares(3, good, 2, shares[k], first));
+        assert_refused(eqp__cuts_from_shares(3, good, 2, shares[k], first));
     }
     assert_refused(eqp_cuts_optimal(-1, good, 2, NULL, first, NULL));
     assert_refused(eqp_cuts_optimal(3, good, 0, NULL, first, NULL));

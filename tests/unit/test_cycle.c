@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "methods/frame/cycle.h"
 
 #include "unit.h"
-
-#include <equipoise/more/cycle.h>
 
 TEST(a_cycle_by_hand)
 {
@@ -12,7 +11,7 @@ TEST(a_cycle_by_hand)
     double of_part[4];
     eqp_cycle c;
 
-    assert_ok(eqp_cycle_measure(4, load, part, 2, times, 2, NULL, of_part, &c));
+    assert_ok(eqp__cycle_measure(4, load, part, 2, times, 2, NULL, of_part, &c));
     assert_near(of_part[0], 3, 0);
     assert_near(of_part[1], 2, 0);
     assert_near(of_part[2], 1, 0);
@@ -23,7 +22,7 @@ TEST(a_cycle_by_hand)
     assert_near(c.worst, 1, 1e-15);
     assert_int_equal(c.worst_phase, 1);
     assert_near(c.efficiency, (2 + 4 * 1.0) / (3 + 4 * 2), 1e-15);
-    assert_ok(eqp_cycle_measure(4, load, part, 2, NULL, 2, NULL, NULL, &c));
+    assert_ok(eqp__cycle_measure(4, load, part, 2, NULL, 2, NULL, NULL, &c));
     assert_near(c.efficiency, (2 + 1.0) / (3 + 2), 1e-15);
 }
 
@@ -32,7 +31,7 @@ TEST(shares_scale_loads)
     static const double load[] = {3, 1, 1, 1}, share[] = {0.75, 0.25};
     eqp_cycle c;
 
-    assert_ok(eqp_cycle_of_parts(2, load, 2, NULL, share, &c));
+    assert_ok(eqp__cycle_of_parts(2, load, 2, NULL, share, &c));
     assert_near(c.imbalance[0], 0, 1e-15); /* as the shares */
     assert_near(c.imbalance[1], 1, 1e-15); /* the small part has twice its share */
     assert_near(c.efficiency, 3.0 / 4, 1e-15);
@@ -43,10 +42,10 @@ TEST(nothing_is_even)
     static const double load[] = {0, 2, 0, 2};
     eqp_cycle c;
 
-    assert_ok(eqp_cycle_measure(0, NULL, NULL, 16, NULL, 3, NULL, NULL, &c));
+    assert_ok(eqp__cycle_measure(0, NULL, NULL, 16, NULL, 3, NULL, NULL, &c));
     assert_near(c.efficiency, 1, 0);
     assert_near(c.worst, 0, 0);
-    assert_ok(eqp_cycle_of_parts(2, load, 2, NULL, NULL, &c));
+    assert_ok(eqp__cycle_of_parts(2, load, 2, NULL, NULL, &c));
     assert_near(c.efficiency, 1, 0);
     assert_near(c.imbalance[0], 0, 0);
 }
@@ -61,18 +60,18 @@ TEST(wrong_arguments_change_nothing)
 
     memset(&c, 7, sizeof c);
     before = c;
-    assert_refused(eqp_cycle_measure(2, nan, part, 1, NULL, 2, NULL, of_part, &c));
-    assert_refused(eqp_cycle_measure(2, negative, part, 1, NULL, 2, NULL, of_part, &c));
-    assert_refused(eqp_cycle_measure(2, load, outside, 1, NULL, 2, NULL, of_part, &c));
-    assert_refused(eqp_cycle_measure(2, load, part, 0, NULL, 2, NULL, of_part, &c));
-    assert_refused(eqp_cycle_measure(1, load, part, 2, none, 2, NULL, of_part, &c));
-    assert_refused(eqp_cycle_measure(1, load, part, 2, nan, 2, NULL, of_part, &c));
-    assert_refused(eqp_cycle_measure(2, load, part, 1, NULL, 2, share, of_part, &c));
-    assert_refused(eqp_cycle_measure(2, load, part, 1, NULL, 0, NULL, of_part, &c));
-    assert_refused(eqp_cycle_measure(-1, load, part, 1, NULL, 1, NULL, of_part, &c));
-    assert_int_equal(eqp_cycle_measure(2, huge, alike, 1, NULL, 2, NULL, of_part, &c), EQP_ERR_OVERFLOW);
-    assert_int_equal(eqp_cycle_of_parts(2, huge, 1, NULL, NULL, &c), EQP_ERR_OVERFLOW);
-    assert_refused(eqp_cycle_of_parts(1, load, EQP_CYCLE_PHASES + 1, NULL, NULL, &c));
+    assert_refused(eqp__cycle_measure(2, nan, part, 1, NULL, 2, NULL, of_part, &c));
+    assert_refused(eqp__cycle_measure(2, negative, part, 1, NULL, 2, NULL, of_part, &c));
+    assert_refused(eqp__cycle_measure(2, load, outside, 1, NULL, 2, NULL, of_part, &c));
+    assert_refused(eqp__cycle_measure(2, load, part, 0, NULL, 2, NULL, of_part, &c));
+    assert_refused(eqp__cycle_measure(1, load, part, 2, none, 2, NULL, of_part, &c));
+    assert_refused(eqp__cycle_measure(1, load, part, 2, nan, 2, NULL, of_part, &c));
+    assert_refused(eqp__cycle_measure(2, load, part, 1, NULL, 2, share, of_part, &c));
+    assert_refused(eqp__cycle_measure(2, load, part, 1, NULL, 0, NULL, of_part, &c));
+    assert_refused(eqp__cycle_measure(-1, load, part, 1, NULL, 1, NULL, of_part, &c));
+    assert_int_equal(eqp__cycle_measure(2, huge, alike, 1, NULL, 2, NULL, of_part, &c), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp__cycle_of_parts(2, huge, 1, NULL, NULL, &c), EQP_ERR_OVERFLOW);
+    assert_refused(eqp__cycle_of_parts(1, load, EQP_CYCLE_PHASES + 1, NULL, NULL, &c));
     assert_memory_equal(&c, &before, sizeof c);
     assert_near(of_part[0], -7, 0);
 }

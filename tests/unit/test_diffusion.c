@@ -2,15 +2,14 @@
 /* Diffusion: its simulation, and whole elements that follow it. */
 #include <float.h>
 
-#include <equipoise/more/diffusion.h>
-
 #include "failing_malloc.h"
 #include "methods/diffusion/diffusion.h"
 #include "methods/frame/links.h"
+#include "methods/frame/parts.h"
 #include "unit.h"
 
-FREES(eqp_part_graph, eqp_part_graph_free)
-FREES(eqp_hypergraph, eqp_hypergraph_free)
+FREES(eqp_part_graph, eqp__part_graph_free)
+FREES(eqp_hypergraph, eqp__hypergraph_free)
 
 enum { CHAIN = 8, STEPS = 64, EDGE = 20, CELLS = EDGE * EDGE, PARTS = 12 };
 
@@ -33,7 +32,7 @@ static eqp_part_graph *make_chain(const double load[CHAIN], bool measured)
         first[i + 1] = at;
     }
     const eqp_elements e = {CHAIN, measured ? ones : load, part, first, edge, NULL};
-    assert_ok(eqp_part_graph_create(&e, CHAIN, measured ? load : NULL, &graph));
+    assert_ok(eqp__part_graph_create(&e, CHAIN, measured ? load : NULL, &graph));
     return graph;
 }
 
@@ -42,7 +41,7 @@ static const double row_c[CHAIN] = {1, 3, 2, 2, 2, 2, 2, 2}, row_d[CHAIN] = {1, 
 
 static eqp_diffusion_options five_percent(void)
 {
-    eqp_diffusion_options options = eqp_diffusion_options_defaults();
+    eqp_diffusion_options options = eqp__diffusion_options_defaults();
 
     options.gamma = 1.0 / 3.0;
     options.threshold = 0.05;
@@ -63,7 +62,7 @@ TEST(chains_of_table_2_1)
         double load_max[STEPS], before = 3;
         int64_t steps;
 
-        assert_ok(eqp_diffusion_simulate(graph, &options, load_max, NULL, &steps));
+        assert_ok(eqp__diffusion_simulate(graph, &options, load_max, NULL, &steps));
         assert_true(steps == row[r % 2].steps);
         for (int s = 0; s < STEPS; s++) {
             assert_true(load_max[s] <= before);
@@ -86,19 +85,19 @@ TEST(printed_form_diverges)
 
         options.as_printed = true;
         options.steps = 20;
-        assert_ok(eqp_diffusion_simulate(graph, &options, load_max, NULL, &steps));
+        assert_ok(eqp__diffusion_simulate(graph, &options, load_max, NULL, &steps));
         assert_true(steps == 20);
         assert_true(load_max[19] / 2 - 1 > 1e4);
         options.gamma = 1;
-        assert_ok(eqp_diffusion_simulate(graph, &options, load_max, NULL, &steps));
+        assert_ok(eqp__diffusion_simulate(graph, &options, load_max, NULL, &steps));
         assert_true(load_max[19] / 2 - 1 > 1e10);
         options.steps = 5000;
         steps = 7;
-        assert_int_equal(eqp_diffusion_simulate(graph, &options, NULL, NULL, &steps), EQP_ERR_OVERFLOW);
+        assert_int_equal(eqp__diffusion_simulate(graph, &options, NULL, NULL, &steps), EQP_ERR_OVERFLOW);
         assert_true(steps == 7);
         options.as_printed = false;
         options.steps = 20;
-        assert_refused(eqp_diffusion_simulate(graph, &options, NULL, NULL, &steps));
+        assert_refused(eqp__diffusion_simulate(graph, &options, NULL, NULL, &steps));
     }
 }
 
@@ -109,7 +108,7 @@ TEST(elements_by_hand)
     const int part[] = {0, 0, 0, 1};
     const int64_t first[] = {0, 0, 0, 1, 2}, edge[] = {3, 2};
     const eqp_elements e = {4, weight, part, first, edge, NULL};
-    eqp_diffusion_options options = eqp_diffusion_options_defaults();
+    eqp_diffusion_options options = eqp__diffusion_options_defaults();
     double load_max[2], moved_max[2];
     FREED(eqp_part_graph) *graph = NULL;
     int64_t steps;
@@ -117,8 +116,8 @@ TEST(elements_by_hand)
     options.gamma = 0.25;
     options.steps = 2;
     options.threshold = 0.2;
-    assert_ok(eqp_part_graph_create(&e, 2, NULL, &graph));
-    assert_ok(eqp_diffusion_simulate(graph, &options, load_max, moved_max, &steps));
+    assert_ok(eqp__part_graph_create(&e, 2, NULL, &graph));
+    assert_ok(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &steps));
     /* 6 and 3, elements 3 and 1: 0.75 flows, which is 0.375 elements. Then 5.25 and 3.75. */
     assert_near(load_max[0], 5.25, 1e-15);
     assert_near(moved_max[0], 0.375, 1e-15);
@@ -126,7 +125,7 @@ TEST(elements_by_hand)
     assert_near(moved_max[1], 0.375 / 2, 1e-15);
     assert_true(steps == 1);
     options.as_printed = true;
-    assert_ok(eqp_diffusion_simulate(graph, &options, load_max, moved_max, &steps));
+    assert_ok(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &steps));
     assert_near(load_max[0], 6.75, 1e-15);
     assert_near(moved_max[0], 3 * 0.75, 1e-15);
 }
@@ -167,7 +166,7 @@ static eqp_part_graph *graph_of(const int *part)
     eqp_part_graph *graph = NULL;
 
     e.part = part;
-    assert_ok(eqp_part_graph_create(&e, PARTS, NULL, &graph));
+    assert_ok(eqp__part_graph_create(&e, PARTS, NULL, &graph));
     return graph;
 }
 
@@ -175,7 +174,7 @@ static double imbalance_of(const int *part, const double *share)
 {
     eqp_part_loads loads;
 
-    assert_ok(eqp_parts_load(CELLS, q.weight, part, PARTS, share, NULL, &loads));
+    assert_ok(eqp__parts_load(CELLS, q.weight, part, PARTS, share, NULL, &loads));
     return loads.imbalance;
 }
 
@@ -195,7 +194,7 @@ TEST(load_is_conserved)
     for (int c = 0; c < 8; c++) {
         make_square((uint64_t)c);
         FREED(eqp_part_graph) *graph = graph_of(q.part);
-        const eqp_part_graph_view g = eqp_part_graph_arrays(graph);
+        const eqp_part_graph_view g = eqp__part_graph_arrays(graph);
         double flow[PARTS * PARTS] = {0}, sum = 0, after = 0;
         eqp__diffusion d = {.scale = NULL};
         const double *shares = c % 2 ? share : NULL;
@@ -224,7 +223,7 @@ TEST(load_is_conserved)
 TEST(simulated_imbalance_falls)
 {
     double share[PARTS], load_max[200], moved_max[200];
-    eqp_diffusion_options options = eqp_diffusion_options_defaults();
+    eqp_diffusion_options options = eqp__diffusion_options_defaults();
 
     fill_shares(share);
     options.steps = 200;
@@ -234,7 +233,7 @@ TEST(simulated_imbalance_falls)
         make_square((uint64_t)c);
         options.share = c % 2 ? share : NULL;
         FREED(eqp_part_graph) *graph = graph_of(q.part);
-        assert_ok(eqp_diffusion_simulate(graph, &options, load_max, moved_max, &steps));
+        assert_ok(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &steps));
         for (int s = 1; s < 200; s++) {
             assert_true(load_max[s] <= load_max[s - 1] * (1 + 1e-15));
             assert_true(moved_max[s] >= 0);
@@ -274,7 +273,7 @@ static int pieces_of(const int *part)
 TEST(elements_move_until_the_work_is_even)
 {
     double share[PARTS];
-    eqp_diffusion_options options = eqp_diffusion_options_defaults();
+    eqp_diffusion_options options = eqp__diffusion_options_defaults();
 
     fill_shares(share);
     options.threshold = 0.04; /* a cell is a thirtieth of a part's load */
@@ -284,12 +283,12 @@ TEST(elements_move_until_the_work_is_even)
         make_square((uint64_t)c);
         options.share = c % 2 ? share : NULL;
         const double before = imbalance_of(q.part, options.share);
-        assert_ok(eqp_diffusion_move(&q.e, PARTS, &options, part));
+        assert_ok(eqp__diffusion_move(&q.e, PARTS, &options, part));
         const double after = imbalance_of(part, options.share);
         assert_true(before > 0.5);
         assert_true(after <= options.threshold);
         assert_true(pieces_of(part) < 2 * PARTS);
-        assert_ok(eqp_diffusion_move(&q.e, PARTS, &options, q.part));
+        assert_ok(eqp__diffusion_move(&q.e, PARTS, &options, q.part));
         assert_memory_equal(part, q.part, sizeof part);
     }
 }
@@ -298,7 +297,7 @@ TEST(elements_move_until_the_work_is_even)
 TEST(imbalance_never_rises)
 {
     for (int c = 0; c < 6; c++) {
-        eqp_diffusion_options options = eqp_diffusion_options_defaults();
+        eqp_diffusion_options options = eqp__diffusion_options_defaults();
 
         make_square((uint64_t)c);
         options.steps = 1;
@@ -306,7 +305,7 @@ TEST(imbalance_never_rises)
         double before = imbalance_of(q.part, NULL);
         const double first = before;
         for (int s = 0; s < 60; s++) {
-            assert_ok(eqp_diffusion_move(&q.e, PARTS, &options, q.part));
+            assert_ok(eqp__diffusion_move(&q.e, PARTS, &options, q.part));
             const double now = imbalance_of(q.part, NULL);
             assert_true(now <= before * (1 + 1e-12));
             before = now;
@@ -318,17 +317,17 @@ TEST(imbalance_never_rises)
 /* One step moves what it says, to an element for each neighbour. */
 TEST(one_step_moves_its_flow)
 {
-    eqp_diffusion_options options = eqp_diffusion_options_defaults();
+    eqp_diffusion_options options = eqp__diffusion_options_defaults();
     int part[CELLS];
 
     make_square(5);
     FREED(eqp_part_graph) *graph = graph_of(q.part);
-    const eqp_part_graph_view g = eqp_part_graph_arrays(graph);
+    const eqp_part_graph_view g = eqp__part_graph_arrays(graph);
     eqp__diffusion d = {.scale = NULL};
     double flow[PARTS * PARTS] = {0}, load[PARTS] = {0};
 
     options.steps = 1;
-    assert_ok(eqp_diffusion_move(&q.e, PARTS, &options, part));
+    assert_ok(eqp__diffusion_move(&q.e, PARTS, &options, part));
     assert_ok(eqp__diffusion_open(&g, g.load, eqp__diffusion_stable(&g), NULL, &d));
     eqp__diffusion_step(&d, flow);
     for (int i = 0; i < CELLS; i++) {
@@ -350,7 +349,7 @@ TEST(no_part_loses_its_last_element)
     const eqp_elements e = {4, weight, start, first, edge, NULL};
     int part[] = {7, 7, 7, 7};
 
-    assert_ok(eqp_diffusion_move(&e, 5, NULL, part));
+    assert_ok(eqp__diffusion_move(&e, 5, NULL, part));
     assert_memory_equal(part, start, sizeof part);
 }
 
@@ -367,7 +366,7 @@ TEST(long_rows_are_no_worse)
     }
     assert_ok(eqp__links_of_points(LONG, NULL, 8, &links));
     const eqp_elements e = {LONG, NULL, part, links.first, links.edge, links.weight};
-    assert_ok(eqp_diffusion_move(&e, 4, NULL, part));
+    assert_ok(eqp__diffusion_move(&e, 4, NULL, part));
     for (int i = 0; i < LONG; i++) {
         load[part[i]] += 1;
         assert_true(i == 0 || part[i] >= part[i - 1]);
@@ -380,7 +379,7 @@ TEST(long_rows_are_no_worse)
 
 TEST(options_that_are_none_are_refused)
 {
-    const eqp_diffusion_options usual = eqp_diffusion_options_defaults();
+    const eqp_diffusion_options usual = eqp__diffusion_options_defaults();
     const double zero[CHAIN] = {0}, half[CHAIN] = {0.5, 0.5};
     eqp_diffusion_options o[] = {usual, usual, usual, usual, usual, usual, usual, usual, usual, usual};
     enum { WRONG = sizeof o / sizeof o[0] };
@@ -402,18 +401,18 @@ TEST(options_that_are_none_are_refused)
     o[9].as_printed = true;
     o[9].share = half;
     for (int k = 0; k < WRONG; k++) {
-        assert_refused(eqp_diffusion_simulate(graph, &o[k], NULL, NULL, &steps));
-        assert_refused(eqp_diffusion_move(&one, CHAIN, &o[k], part));
+        assert_refused(eqp__diffusion_simulate(graph, &o[k], NULL, NULL, &steps));
+        assert_refused(eqp__diffusion_move(&one, CHAIN, &o[k], part));
     }
     o[0] = usual;
     o[0].gamma = 0.34; /* more than a third */
-    assert_refused(eqp_diffusion_simulate(graph, &o[0], NULL, NULL, &steps));
+    assert_refused(eqp__diffusion_simulate(graph, &o[0], NULL, NULL, &steps));
     o[0] = usual;
     o[0].steps = INT64_MAX;
-    assert_int_equal(eqp_diffusion_simulate(graph, &o[0], NULL, NULL, &steps), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp__diffusion_simulate(graph, &o[0], NULL, NULL, &steps), EQP_ERR_OVERFLOW);
     assert_true(steps == 5 && part[0] == 5);
-    assert_ok(eqp_diffusion_simulate(graph, NULL, NULL, NULL, &steps));
-    assert_ok(eqp_diffusion_move(&one, 1, NULL, part));
+    assert_ok(eqp__diffusion_simulate(graph, NULL, NULL, NULL, &steps));
+    assert_ok(eqp__diffusion_move(&one, 1, NULL, part));
     assert_int_equal(part[0], 0);
 }
 
@@ -425,7 +424,7 @@ TEST(loads_without_work_stay)
     const eqp_diffusion_options options = five_percent();
     int64_t steps;
 
-    assert_ok(eqp_diffusion_simulate(graph, &options, load_max, moved_max, &steps));
+    assert_ok(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &steps));
     assert_true(steps == 0 && load_max[STEPS - 1] == 0 && moved_max[0] == 0);
 }
 
@@ -441,15 +440,15 @@ static int run_all(void)
     int64_t steps;
     int code;
 
-    EQP_TRY(eqp_part_graph_create(&q.e, PARTS, NULL, &graph));
-    EQP_TRY(eqp_diffusion_simulate(graph, NULL, NULL, NULL, &steps));
-    EQP_TRY(eqp_diffusion_move(&q.e, PARTS, &options, part));
+    EQP_TRY(eqp__part_graph_create(&q.e, PARTS, NULL, &graph));
+    EQP_TRY(eqp__diffusion_simulate(graph, NULL, NULL, NULL, &steps));
+    EQP_TRY(eqp__diffusion_move(&q.e, PARTS, &options, part));
     EQP_TRY(eqp__links_of_points(3, point, 2, &near));
-    EQP_TRY(eqp_hypergraph_create(3, NULL, pin_first, pin, &pins));
+    EQP_TRY(eqp__hypergraph_create(3, NULL, pin_first, pin, &pins));
     EQP_TRY(eqp__links_of_pins(pins, &shared));
 done:
-    eqp_part_graph_free(graph);
-    eqp_hypergraph_free(pins);
+    eqp__part_graph_free(graph);
+    eqp__hypergraph_free(pins);
     eqp__links_free(&near);
     eqp__links_free(&shared);
     return code;
@@ -502,8 +501,8 @@ TEST(pins_link_their_items_in_a_row)
     FREED(eqp_hypergraph) *graph = NULL;
     eqp__links links = {.first = NULL};
 
-    assert_ok(eqp_hypergraph_create(4, NULL, first, pin, &graph));
-    assert_ok(eqp_hypergraph_weigh(graph, 2, id, cost));
+    assert_ok(eqp__hypergraph_create(4, NULL, first, pin, &graph));
+    assert_ok(eqp__hypergraph_weigh(graph, 2, id, cost));
     assert_ok(eqp__links_of_pins(graph, &links));
     for (int64_t i = 0; i < 4; i++) {
         for (int64_t k = links.first[i]; k < links.first[i + 1]; k++) {

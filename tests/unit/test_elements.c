@@ -2,10 +2,11 @@
 /* Graphs of elements and of parts. */
 #include <float.h>
 
-#include <equipoise/more/elements.h>
-
+#include "cost/elements.h"
 #include "failing_malloc.h"
 #include "unit.h"
+
+#include <equipoise/error.h>
 
 enum { MOST = 400, MOST_PARTS = 9, MOST_EDGES = 16 * MOST };
 
@@ -56,8 +57,8 @@ TEST(figure_3_1_of_the_thesis)
     memcpy(w.weight, weight, sizeof weight);
     memcpy(w.part, part, sizeof part);
     set_edges(11, 13, pairs);
-    assert_ok(eqp_part_graph_create(&w.e, 3, measured, &graph));
-    const eqp_part_graph_view g = eqp_part_graph_arrays(graph);
+    assert_ok(eqp__part_graph_create(&w.e, 3, measured, &graph));
+    const eqp_part_graph_view g = eqp__part_graph_arrays(graph);
     assert_int_equal(g.nparts, 3);
     assert_true(g.elements[0] == 7 && g.elements[1] == 3 && g.elements[2] == 1);
     assert_true(g.load[0] == 16 && g.load[1] == 5 && g.load[2] == 5);
@@ -67,7 +68,7 @@ TEST(figure_3_1_of_the_thesis)
     assert_true(g.neighbour[1] == 0 && g.channels[1] == 4 && g.channel_weight[1] == 6);
     assert_true(g.neighbour[2] == 2 && g.channels[2] == 1 && g.channel_weight[2] == 7);
     assert_true(g.neighbour[3] == 1 && g.channels[3] == 1 && g.channel_weight[3] == 7);
-    eqp_part_graph_free(graph);
+    eqp__part_graph_free(graph);
 }
 
 static void make_random(int64_t n, int nparts, uint64_t seed)
@@ -130,8 +131,8 @@ TEST(sums_are_those_of_the_elements)
         eqp_part_graph *graph = NULL;
 
         make_random(c < 6 ? 6 : 60, nparts, (uint64_t)c);
-        assert_ok(eqp_part_graph_create(&w.e, nparts, NULL, &graph));
-        const eqp_part_graph_view g = eqp_part_graph_arrays(graph);
+        assert_ok(eqp__part_graph_create(&w.e, nparts, NULL, &graph));
+        const eqp_part_graph_view g = eqp__part_graph_arrays(graph);
         assert_null(g.measured);
         for (int64_t i = 0; i < w.e.n; i++) {
             load[w.part[i]] += w.weight[i];
@@ -144,7 +145,7 @@ TEST(sums_are_those_of_the_elements)
                 check_pair(&g, p, q);
             }
         }
-        eqp_part_graph_free(graph);
+        eqp__part_graph_free(graph);
     }
 }
 
@@ -158,28 +159,28 @@ TEST(weights_and_edges_may_be_left_out)
     set_edges(3, 4, chain);
     w.e.weight = NULL;
     w.e.edge_weight = NULL;
-    assert_ok(eqp_part_graph_create(&w.e, 3, NULL, &graph));
-    eqp_part_graph_view g = eqp_part_graph_arrays(graph);
+    assert_ok(eqp__part_graph_create(&w.e, 3, NULL, &graph));
+    eqp_part_graph_view g = eqp__part_graph_arrays(graph);
     assert_true(g.load[0] == 2 && g.load[1] == 0 && g.load[2] == 1);
     assert_true(g.neighbour_first[1] == 1 && g.neighbour_first[2] == 1 && g.neighbour_first[3] == 2);
     assert_true(g.channels[0] == 2 && g.channel_weight[0] == 2);
-    eqp_part_graph_free(graph);
+    eqp__part_graph_free(graph);
     w.e.edge_first = NULL;
-    assert_ok(eqp_part_graph_create(&w.e, 3, NULL, &graph));
-    assert_true(eqp_part_graph_arrays(graph).neighbour_first[3] == 0);
-    eqp_part_graph_free(graph);
-    assert_ok(eqp_part_graph_create(&(eqp_elements){0}, 2, NULL, &graph));
-    assert_true(eqp_part_graph_arrays(graph).elements[1] == 0);
-    eqp_part_graph_free(graph);
+    assert_ok(eqp__part_graph_create(&w.e, 3, NULL, &graph));
+    assert_true(eqp__part_graph_arrays(graph).neighbour_first[3] == 0);
+    eqp__part_graph_free(graph);
+    assert_ok(eqp__part_graph_create(&(eqp_elements){0}, 2, NULL, &graph));
+    assert_true(eqp__part_graph_arrays(graph).elements[1] == 0);
+    eqp__part_graph_free(graph);
 }
 
 static int code_of(int nparts, const double *measured)
 {
     eqp_part_graph *graph = NULL;
-    const int code = eqp_part_graph_create(&w.e, nparts, measured, &graph);
+    const int code = eqp__part_graph_create(&w.e, nparts, measured, &graph);
 
     assert_true(code == EQP_OK || graph == NULL);
-    eqp_part_graph_free(graph);
+    eqp__part_graph_free(graph);
     return code;
 }
 
@@ -245,10 +246,10 @@ TEST(every_allocation_may_fail)
     make_random(40, MOST_PARTS, 3);
     eqp_part_graph *graph = NULL;
     int code;
-    for (int64_t k = 0; FAILING_MALLOC(k, code = eqp_part_graph_create(&w.e, MOST_PARTS, measured, &graph)); k++) {
+    for (int64_t k = 0; FAILING_MALLOC(k, code = eqp__part_graph_create(&w.e, MOST_PARTS, measured, &graph)); k++) {
         assert_int_equal(code, EQP_ERR_MEMORY);
         assert_null(graph);
     }
     assert_ok(code);
-    eqp_part_graph_free(graph);
+    eqp__part_graph_free(graph);
 }

@@ -106,14 +106,14 @@ TEST(every_plan_is_what_simulations_add_up_to)
         eqp_evaluated best, chosen;
         assignment_make(nparts, &a);
         eqp_evaluation *e = evaluation_of(&a, 0, 1);
-        const int nplans = eqp_exchange_plans(nparts, &network, plan);
-        assert_ok(eqp_evaluation_best(e, &network, &chosen));
+        const int nplans = eqp__exchange_plans(nparts, &network, plan);
+        assert_ok(eqp__evaluation_best(e, &network, &chosen));
         for (int i = 0; i < nplans; i++) {
             eqp_evaluated r;
             world_traffic simulated = {.seconds = {0}}, counted = {.seconds = {0}};
             const eqp_traffic traffic = arrays_of(&counted);
             const eqp_evaluated expected = by_force(&a, &network, &plan[i], &simulated);
-            assert_ok(eqp_evaluation_by_plan(e, &network, &plan[i], &traffic, &r));
+            assert_ok(eqp__evaluation_by_plan(e, &network, &plan[i], &traffic, &r));
             assert_same(&r, &expected);
             assert_memory_equal(counted.messages_sent, simulated.messages_sent, sizeof counted.messages_sent);
             assert_memory_equal(counted.bytes_received, simulated.bytes_received, sizeof counted.bytes_received);
@@ -129,7 +129,7 @@ TEST(every_plan_is_what_simulations_add_up_to)
         assert_same(&best, &chosen);
         assert_true(best.step_seconds == chosen.step_seconds);
         assert_memory_equal(&best.plan, &chosen.plan, sizeof best.plan);
-        assert_true(memcmp(eqp_evaluation_loads(e), a.load, (size_t)nparts * sizeof *a.load) == 0);
+        assert_true(memcmp(eqp__evaluation_loads(e), a.load, (size_t)nparts * sizeof *a.load) == 0);
         eqp_evaluation_free(e);
     }
 }
@@ -175,14 +175,14 @@ TEST(a_step_includes_overhead)
         void *bytes = NULL;
         assignment_make(nparts, &a);
         eqp_evaluation *e = evaluation_of(&a, 0, 2), *other = evaluation_of(&a, 1, 2);
-        assert_ok(eqp_evaluation_pack(other, &size, &bytes));
-        assert_ok(eqp_evaluation_merge(e, size, bytes));
-        assert_ok(eqp_evaluation_overhead(e, &o));
+        assert_ok(eqp__evaluation_pack(other, &size, &bytes));
+        assert_ok(eqp__evaluation_merge(e, size, bytes));
+        assert_ok(eqp__evaluation_overhead(e, &o));
         for (int i = 0; i < COUNT_OF(wrong); i++) {
-            assert_int_equal(eqp_evaluation_overhead(e, &wrong[i]), EQP_ERR_DATA);
+            assert_int_equal(eqp__evaluation_overhead(e, &wrong[i]), EQP_ERR_DATA);
         }
         const eqp_evaluated without = by_force(&a, &network, &plan, &simulated);
-        assert_ok(eqp_evaluation_by_plan(e, &network, &plan, &traffic, &r));
+        assert_ok(eqp__evaluation_by_plan(e, &network, &plan, &traffic, &r));
         while (1 << levels < nparts) {
             levels++;
         }
@@ -199,8 +199,8 @@ TEST(a_step_includes_overhead)
         }
         assert_true(world_is_near(r.step_seconds, longest) && r.load_max == without.load_max);
         assert_true(world_is_near(r.step_seconds_ideal, r.load_mean + held) && r.overhead_seconds >= o.part);
-        assert_ok(eqp_evaluation_overhead(e, NULL));
-        assert_ok(eqp_evaluation_by_plan(e, &network, &plan, NULL, &r));
+        assert_ok(eqp__evaluation_overhead(e, NULL));
+        assert_ok(eqp__evaluation_by_plan(e, &network, &plan, NULL, &r));
         assert_same(&r, &without);
         free(bytes);
         eqp_evaluation_free(other);
@@ -236,7 +236,7 @@ TEST(parts_need_memory)
         }
         assert_refused(eqp_evaluation_memory(e, &m, capacity, 1));
         assert_ok(nparts % 2 != 0 ? eqp__evaluation_own(e, own) : EQP_OK);
-        assert_ok(eqp_evaluation_by_plan(e, &network, &plan, &traffic, &r));
+        assert_ok(eqp__evaluation_by_plan(e, &network, &plan, &traffic, &r));
         for (int p = 0; p < nparts; p++) {
             const double messages = m.byte * (double)(sent.bytes_sent[p] + sent.bytes_received[p]),
                          is = m.fixed + m.held * (double)a.held[p] + m.ghost * (double)ghosts_of(&a, p) +
@@ -249,10 +249,10 @@ TEST(parts_need_memory)
         assert_true(world_is_near(r.memory_max, most) && world_is_near(r.memory_mean, mean));
         assert_true(world_is_near(r.memory_use, use));
         assert_ok(eqp_evaluation_memory(e, &m, NULL, 1.25));
-        assert_ok(eqp_evaluation_best(e, &network, &r));
+        assert_ok(eqp__evaluation_best(e, &network, &r));
         assert_true(world_is_near(r.memory_use, r.memory_max / (1.25 * r.memory_mean)));
         assert_ok(eqp_evaluation_memory(e, NULL, NULL, 0));
-        assert_ok(eqp_evaluation_best(e, &network, &r));
+        assert_ok(eqp__evaluation_best(e, &network, &r));
         assert_true(r.memory_max == own[nparts - 1] && r.memory_use == 0);
         eqp_evaluation_free(e);
     }
@@ -289,11 +289,11 @@ TEST(a_cycle_is_the_sum_of_its_turns)
     assignment_make(24, &a);
     assignment_make(24, &b);
     eqp_evaluation *e[2] = {evaluation_of(&a, 0, 1), evaluation_of(&b, 0, 1)}, *few = NULL;
-    const int nplans = eqp_exchange_plans(24, &network, plan);
+    const int nplans = eqp__exchange_plans(24, &network, plan);
     for (int i = 0; i < nplans; i++) {
         assert_ok(eqp_evaluation_cycle(2, times, e, &network, &plan[i], turn, &cycle));
         for (int k = 0; k < 2; k++) {
-            assert_ok(eqp_evaluation_by_plan(e[k], &network, &plan[i], NULL, &one));
+            assert_ok(eqp__evaluation_by_plan(e[k], &network, &plan[i], NULL, &one));
             assert_same(&turn[k], &one);
         }
         assert_true(world_is_near(cycle.step_seconds, turn[0].step_seconds + 3 * turn[1].step_seconds));
@@ -330,16 +330,16 @@ TEST(evaluations_can_be_extended_after_a_result)
 
     assignment_make(24, &a);
     assert_ok(eqp_evaluation_create(24, PHASES, is_back, is_ghosts, &e));
-    assert_ok(eqp_evaluation_by_plan(e, &network, &plan, NULL, &r));
+    assert_ok(eqp__evaluation_by_plan(e, &network, &plan, NULL, &r));
     assert_true(r.step_seconds == 0 && r.imbalance == 0 && r.messages_max == 0);
     for (int who = 0; who < 3; who++) {
         /* Some needs may be there before anybody has declared the block. */
         tell(&a, who, 3, e);
-        const int code = eqp_evaluation_best(e, &network, &r);
+        const int code = eqp__evaluation_best(e, &network, &r);
         assert_true(code == EQP_OK || (who < 2 && code == EQP_ERR_UNKNOWN));
     }
     const eqp_evaluated expected = by_force(&a, &network, &plan, &simulated);
-    assert_ok(eqp_evaluation_by_plan(e, &network, &plan, NULL, &r));
+    assert_ok(eqp__evaluation_by_plan(e, &network, &plan, NULL, &r));
     assert_same(&r, &expected);
     eqp_evaluation_free(e);
 }
@@ -359,16 +359,16 @@ TEST(speeds_stretch_loads)
     for (int p = 0; p < 3; p++) {
         assert_ok(eqp_evaluation_load(e, p, load[p]));
     }
-    assert_ok(eqp_evaluation_speeds(e, speed));
+    assert_ok(eqp__evaluation_speeds(e, speed));
     for (int i = 0; i < COUNT_OF(wrong); i++) {
-        assert_int_equal(eqp_evaluation_speeds(e, wrong[i]), EQP_ERR_DATA);
+        assert_int_equal(eqp__evaluation_speeds(e, wrong[i]), EQP_ERR_DATA);
     }
-    assert_ok(eqp_evaluation_by_plan(e, &network, &plan, NULL, &r));
+    assert_ok(eqp__evaluation_by_plan(e, &network, &plan, NULL, &r));
     assert_true(fabs(r.load_max - load[0] / relative[0]) < 1e-14 && fabs(r.load_mean - 11.0 / 3.0) < 1e-14);
     assert_true(fabs(r.imbalance - (6.0 / (11.0 / 3.0) - 1.0)) < 1e-14 && r.step_seconds == r.load_max);
-    assert_true(eqp_evaluation_loads(e)[0] == load[0]);
-    assert_ok(eqp_evaluation_speeds(e, NULL));
-    assert_ok(eqp_evaluation_by_plan(e, &network, &plan, NULL, &r));
+    assert_true(eqp__evaluation_loads(e)[0] == load[0]);
+    assert_ok(eqp__evaluation_speeds(e, NULL));
+    assert_ok(eqp__evaluation_by_plan(e, &network, &plan, NULL, &r));
     assert_true(r.load_max == 5.0 && fabs(r.imbalance - (5.0 / (11.0 / 3.0) - 1.0)) < 1e-14);
     eqp_evaluation_free(e);
 }

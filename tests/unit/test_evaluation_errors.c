@@ -28,15 +28,15 @@ TEST(wrong_arguments_are_refused)
     assert_refused(eqp_evaluation_block(e, 0, 0, 1, 1, 4));
     assert_refused(eqp_evaluation_need(e, 0, 0, -1));
     assert_refused(eqp_evaluation_need(e, -1, 0, 0));
-    assert_refused(eqp_evaluation_by_plan(e, &network, &nodes, NULL, &r));
-    assert_refused(eqp_evaluation_by_plan(e, &bad, &direct, NULL, &r));
+    assert_refused(eqp__evaluation_by_plan(e, &network, &nodes, NULL, &r));
+    assert_refused(eqp__evaluation_by_plan(e, &bad, &direct, NULL, &r));
     assert_ok(eqp_evaluation_need(e, 0, 17, 3));
-    assert_int_equal(eqp_evaluation_by_plan(e, &network, &direct, NULL, &r), EQP_ERR_UNKNOWN);
-    assert_int_equal(eqp_evaluation_best(e, &network, &r), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp__evaluation_by_plan(e, &network, &direct, NULL, &r), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp__evaluation_best(e, &network, &r), EQP_ERR_UNKNOWN);
     assert_int_equal(r.messages_max, -7);
     assert_ok(eqp_evaluation_block(e, 0, 17, 8, 1, 0));
     assert_int_equal(eqp_evaluation_block(e, 0, 17, 8, 1, 1), EQP_ERR_DATA);
-    assert_ok(eqp_evaluation_by_plan(e, &network, &direct, NULL, &r));
+    assert_ok(eqp__evaluation_by_plan(e, &network, &direct, NULL, &r));
     assert_int_equal(r.bytes_total, 8);
     eqp_evaluation_free(e);
 }
@@ -55,9 +55,9 @@ static int fill_and_ask(eqp_evaluation **e, eqp_evaluated *r, size_t *size, void
         }
     }
     if (code == EQP_OK) {
-        code = eqp_evaluation_by_plan(*e, &network, &plan, NULL, r);
+        code = eqp__evaluation_by_plan(*e, &network, &plan, NULL, r);
     }
-    return code ? code : eqp_evaluation_pack(*e, size, bytes);
+    return code ? code : eqp__evaluation_pack(*e, size, bytes);
 }
 
 TEST(evaluations_survive_failing_allocations)
@@ -81,11 +81,11 @@ TEST(evaluations_survive_failing_allocations)
         eqp_evaluation *e = NULL;
         assert_ok(eqp_evaluation_create(6, 1, is_back, is_ghosts, &e));
         failing_malloc_start(k);
-        const int code = eqp_evaluation_merge(e, size, bytes);
+        const int code = eqp__evaluation_merge(e, size, bytes);
         failures = failing_malloc_stop();
         assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
         /* A failed merge can be repeated: blocks and needs are sets, and loads come last. */
-        assert_ok(eqp_evaluation_merge(e, size, bytes));
+        assert_ok(eqp__evaluation_merge(e, size, bytes));
         eqp_evaluation_free(e);
     }
     free(bytes);
@@ -114,13 +114,13 @@ TEST(sums_that_do_not_fit_are_errors)
         }
         assert_ok(eqp_evaluation_load(e, 0, kind == 3 ? 1.7e308 : 1));
         assert_int_equal(eqp_evaluation_load(e, 0, 1.7e308), kind == 3 ? EQP_ERR_OVERFLOW : EQP_OK);
-        assert_ok(eqp_evaluation_pack(e, &size, &bytes));
-        assert_ok(eqp_evaluation_merge(sum, size, bytes));
+        assert_ok(eqp__evaluation_pack(e, &size, &bytes));
+        assert_ok(eqp__evaluation_merge(sum, size, bytes));
         if (kind == 3) {
-            assert_int_equal(eqp_evaluation_merge(sum, size, bytes), EQP_ERR_FORMAT);
+            assert_int_equal(eqp__evaluation_merge(sum, size, bytes), EQP_ERR_FORMAT);
         } else {
-            assert_int_equal(eqp_evaluation_by_plan(sum, &net, &plan, NULL, &r), EQP_ERR_OVERFLOW);
-            assert_int_equal(eqp_evaluation_best(sum, &net, &r), EQP_ERR_OVERFLOW);
+            assert_int_equal(eqp__evaluation_by_plan(sum, &net, &plan, NULL, &r), EQP_ERR_OVERFLOW);
+            assert_int_equal(eqp__evaluation_best(sum, &net, &r), EQP_ERR_OVERFLOW);
             assert_true(r.load_max == -7);
         }
         free(bytes);
@@ -135,6 +135,6 @@ TEST(sums_that_do_not_fit_are_errors)
         assert_ok(eqp_evaluation_common(e, part, INT64_C(1) << 44));
     }
     assert_ok(eqp_evaluation_block(e, 0, 0, 1, 1, 0));
-    assert_int_equal(eqp_evaluation_by_plan(e, &net, &plan, NULL, &r), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp__evaluation_by_plan(e, &net, &plan, NULL, &r), EQP_ERR_OVERFLOW);
     eqp_evaluation_free(e);
 }

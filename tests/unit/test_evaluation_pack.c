@@ -9,8 +9,8 @@ static void assert_packs_alike(eqp_evaluation *a, eqp_evaluation *b)
     void *x = NULL, *y = NULL;
     size_t nx = 0, ny = 0;
 
-    assert_ok(eqp_evaluation_pack(a, &nx, &x));
-    assert_ok(eqp_evaluation_pack(b, &ny, &y));
+    assert_ok(eqp__evaluation_pack(a, &nx, &x));
+    assert_ok(eqp__evaluation_pack(b, &ny, &y));
     assert_int_equal(nx, ny);
     assert_memory_equal(x, y, nx);
     free(x);
@@ -29,8 +29,8 @@ TEST(split_streams_join_to_the_whole)
             eqp_evaluation *part = evaluation_of(&a, who, tellers);
             void *bytes = NULL;
             size_t size = 0;
-            assert_ok(eqp_evaluation_pack(part, &size, &bytes));
-            assert_ok(eqp_evaluation_merge(joined, size, bytes));
+            assert_ok(eqp__evaluation_pack(part, &size, &bytes));
+            assert_ok(eqp__evaluation_merge(joined, size, bytes));
             free(bytes);
             eqp_evaluation_free(part);
         }
@@ -51,25 +51,25 @@ TEST(invalid_bytes_are_refused)
     assignment_make(5, &a);
     whole = evaluation_of(&a, 0, 1);
     e = evaluation_of(&a, 0, 1);
-    assert_ok(eqp_evaluation_pack(whole, &size, &packed));
+    assert_ok(eqp__evaluation_pack(whole, &size, &packed));
     bytes = packed;
     for (size_t cut = 0; cut < size; cut++) {
         copy = malloc(cut + 1); /* so that a sanitizer sees what reads too far */
         assert_non_null(copy);
         memcpy(copy, bytes, cut);
-        assert_int_equal(eqp_evaluation_merge(e, cut, cut ? copy : NULL), EQP_ERR_FORMAT);
+        assert_int_equal(eqp__evaluation_merge(e, cut, cut ? copy : NULL), EQP_ERR_FORMAT);
         free(copy);
     }
     copy = malloc(size + 1);
     assert_non_null(copy);
     memcpy(copy, bytes, size);
     copy[size] = 0;
-    assert_int_equal(eqp_evaluation_merge(e, size + 1, copy), EQP_ERR_FORMAT);
+    assert_int_equal(eqp__evaluation_merge(e, size + 1, copy), EQP_ERR_FORMAT);
     assert_packs_alike(whole, e);
     for (size_t at = 0; at < size; at++) {
         memcpy(copy, bytes, size);
         copy[at] ^= (unsigned char)(1 + below(255));
-        assert_int_equal(eqp_evaluation_merge(e, size, copy), EQP_ERR_FORMAT);
+        assert_int_equal(eqp__evaluation_merge(e, size, copy), EQP_ERR_FORMAT);
     }
     assert_packs_alike(whole, e);
     free(copy);
@@ -91,13 +91,13 @@ TEST(mismatched_parts_phases_and_blocks_are_not_merged)
     assert_ok(eqp_evaluation_create(4, PHASES, forth, is_ghosts, &ways));
     assert_ok(eqp_evaluation_create(4, PHASES, is_back, is_ghosts, &blocks));
     assert_ok(eqp_evaluation_block(a, 0, INT64_MAX, 8, 1, 2));
-    assert_ok(eqp_evaluation_pack(a, &size, &bytes));
-    assert_refused(eqp_evaluation_merge(parts, size, bytes));
-    assert_refused(eqp_evaluation_merge(phases, size, bytes));
-    assert_refused(eqp_evaluation_merge(ways, size, bytes));
+    assert_ok(eqp__evaluation_pack(a, &size, &bytes));
+    assert_refused(eqp__evaluation_merge(parts, size, bytes));
+    assert_refused(eqp__evaluation_merge(phases, size, bytes));
+    assert_refused(eqp__evaluation_merge(ways, size, bytes));
     assert_ok(eqp_evaluation_block(blocks, 0, INT64_MAX, 8, 1, 3));
-    assert_int_equal(eqp_evaluation_merge(blocks, size, bytes), EQP_ERR_DATA);
-    assert_ok(eqp_evaluation_merge(a, size, bytes));
+    assert_int_equal(eqp__evaluation_merge(blocks, size, bytes), EQP_ERR_DATA);
+    assert_ok(eqp__evaluation_merge(a, size, bytes));
     free(bytes);
     eqp_evaluation_free(a);
     eqp_evaluation_free(parts);

@@ -53,7 +53,7 @@ TEST(suggested_plans_differ_and_are_usable)
         for (int node = 1; node <= 4; node++) {
             const eqp_network shared = {.alpha = 1e-6, .beta = 1e-9, .node = node};
             eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
-            const int n = eqp_exchange_plans(nparts, &shared, plan);
+            const int n = eqp__exchange_plans(nparts, &shared, plan);
             assert_in_range(n, 1, EQP_EXCHANGE_PLANS_MAX);
             assert_true(plan[0].stages == EQP_STAGES_DIRECT && plan[0].broadcast == 0 && plan[0].node == 1);
             for (int i = 0; i < n; i++) {
@@ -129,7 +129,7 @@ TEST(counts_are_those_of_a_simulation_by_messages)
             const eqp_phase phase = world_phase(&w, back);
             const eqp_traffic traffic = arrays_of(&counted);
             world_count(&w, back, &plan, &network, &simulated);
-            assert_ok(eqp_exchange_count(&phase, nparts, &plan, &network, &traffic));
+            assert_ok(eqp__exchange_count(&phase, nparts, &plan, &network, &traffic));
             assert_same_traffic(&counted, &simulated);
         }
     }
@@ -145,10 +145,10 @@ TEST(counts_add_up_and_arrays_may_be_left_out)
 
     world_make(13, 20, &w);
     const eqp_phase phase = world_phase(&w, 0);
-    assert_ok(eqp_exchange_count(&phase, 13, &plan, &network, &all));
-    assert_ok(eqp_exchange_count(&phase, 13, &plan, &network, &all));
-    assert_ok(eqp_exchange_count(&phase, 13, &plan, &network, &one));
-    assert_ok(eqp_exchange_count(&phase, 13, &plan, NULL, &some));
+    assert_ok(eqp__exchange_count(&phase, 13, &plan, &network, &all));
+    assert_ok(eqp__exchange_count(&phase, 13, &plan, &network, &all));
+    assert_ok(eqp__exchange_count(&phase, 13, &plan, &network, &one));
+    assert_ok(eqp__exchange_count(&phase, 13, &plan, NULL, &some));
     for (int p = 0; p < 13; p++) {
         assert_int_equal(twice.messages_sent[p], 2 * once.messages_sent[p]);
         assert_true(world_is_near(twice.seconds[p], 2 * once.seconds[p]));
@@ -162,13 +162,13 @@ TEST(an_allgather_of_all_has_the_documented_cost)
         int64_t bytes[WORLD_PARTS] = {0};
         world_traffic counted = {.seconds = {0}}, expected = {.seconds = {0}};
         const eqp_traffic traffic = arrays_of(&counted);
-        assert_ok(eqp_exchange_count_all(bytes, nparts, &network, &traffic));
+        assert_ok(eqp__exchange_count_all(bytes, nparts, &network, &traffic));
         assert_same_traffic(&counted, &expected); /* no part sends anything */
         for (int p = 0; p < nparts; p++) {
             bytes[p] = 1 + below(1000);
         }
         world_count_all(nparts, 0, 1, bytes, &network, &expected);
-        assert_ok(eqp_exchange_count_all(bytes, nparts, &network, &traffic));
+        assert_ok(eqp__exchange_count_all(bytes, nparts, &network, &traffic));
         assert_same_traffic(&counted, &expected);
     }
 }
@@ -188,11 +188,11 @@ TEST(invalid_phases_are_refused)
     const eqp_traffic traffic = arrays_of(&counted);
 
     for (int i = 0; i < COUNT_OF(bad); i++) {
-        assert_refused(eqp_exchange_count(&bad[i], 4, &direct, &network, &traffic));
+        assert_refused(eqp__exchange_count(&bad[i], 4, &direct, &network, &traffic));
     }
-    assert_refused(eqp_exchange_count(&good, 4, &nodes, &network, &traffic));
+    assert_refused(eqp__exchange_count(&good, 4, &nodes, &network, &traffic));
     assert_memory_equal(&counted, &nothing, sizeof nothing);
-    assert_ok(eqp_exchange_count(&good, 4, &direct, &network, &traffic));
+    assert_ok(eqp__exchange_count(&good, 4, &direct, &network, &traffic));
 }
 
 TEST(counting_survives_failing_allocations)
@@ -207,7 +207,7 @@ TEST(counting_survives_failing_allocations)
     const world_traffic nothing = {.seconds = {0}};
     const eqp_traffic traffic = arrays_of(&counted);
     int code;
-    for (int64_t k = 0; FAILING_MALLOC(k, code = eqp_exchange_count(&phase, 10, &plan, &network, &traffic)); k++) {
+    for (int64_t k = 0; FAILING_MALLOC(k, code = eqp__exchange_count(&phase, 10, &plan, &network, &traffic)); k++) {
         assert_int_equal(code, EQP_ERR_MEMORY);
         assert_memory_equal(&counted, &nothing, sizeof nothing);
     }
@@ -223,12 +223,12 @@ TEST(counts_that_do_not_fit_are_errors)
     const eqp_traffic traffic = {.bytes_sent = sent};
     eqp_phase phase = {0, 2, much, home, first, part};
 
-    assert_int_equal(eqp_exchange_count(&phase, 2, &plan, &network, &traffic), EQP_ERR_OVERFLOW);
-    assert_int_equal(eqp_exchange_count_all(much, 2, &network, &traffic), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp__exchange_count(&phase, 2, &plan, &network, &traffic), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp__exchange_count_all(much, 2, &network, &traffic), EQP_ERR_OVERFLOW);
     assert_true(sent[0] == 0 && sent[1] == 0);
     phase.bytes = few;
     sent[0] = INT64_MAX;
-    assert_int_equal(eqp_exchange_count(&phase, 2, &plan, &network, &traffic), EQP_ERR_OVERFLOW);
-    assert_int_equal(eqp_exchange_count_all(few, 2, &network, &traffic), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp__exchange_count(&phase, 2, &plan, &network, &traffic), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp__exchange_count_all(few, 2, &network, &traffic), EQP_ERR_OVERFLOW);
     assert_true(sent[0] == INT64_MAX && sent[1] == 0);
 }

@@ -6,7 +6,7 @@
 
 #include "failing_malloc.h"
 
-#include <equipoise/more/file.h>
+#include <equipoise/more/base.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,12 +2,12 @@
 /* Functional balancing at the limits of doubles: accepted input can be cut, the rest is refused with a code. */
 
 #include "functional_cases.h"
+#include "models/functional_look.h"
 #include "slow.h"
 
 #include <float.h>
 
 FREES(eqp_functional_samples, eqp_functional_samples_free)
-FREES(eqp_functional_profile, eqp_functional_profile_free)
 
 enum { MAX_SAMPLES = 20 };
 
@@ -129,99 +129,6 @@ TEST(what_lies_between_samples_can_be_cut)
     assert_true(taken > rounds() && refused > 0);
 }
 
-TEST(what_was_profiled_can_be_cut)
-{
-    int taken = 0, too_large = 0, too_fine = 0;
-
-    for (int round = 0; round < rounds(); round++) {
-        const double e = any_exponent(), seconds = any_exponent();
-        eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
-        FREED(eqp_functional_profile) *profile = NULL;
-        FREED(eqp_functional_samples) *samples = NULL;
-
-        options.low = uniform() < 0.5 ? 0 : any_size(e);
-        options.high = options.low + any_size(e);
-        options.cells = 1 + (int64_t)(300 * uniform());
-        options.keep = uniform();
-        int code = eqp_functional_profile_create(&options, &profile);
-        too_fine += code == EQP_ERR_ARGUMENT;
-        for (int i = 0; i < 10 && !code; i++) {
-            const double from = options.low + (options.high - options.low) * uniform();
-            int recut;
-            assert_ok(eqp_functional_profile_add(profile, from, options.high, any_size(seconds)));
-            assert_ok(eqp_functional_profile_pass(profile, 1, &(double){1}, &recut));
-        }
-        if (!code) {
-            code = eqp_functional_profile_time(profile, &samples);
-            assert_true(code == EQP_OK || (code == EQP_ERR_OVERFLOW && !samples));
-            too_large += code == EQP_ERR_OVERFLOW;
-        }
-        if (!code) {
-            const eqp_functional_time time = eqp_functional_samples_time(samples);
-            check_cut(&time);
-            taken++;
-        }
-    }
-    assert_true(taken > rounds() / 3 && too_large > 0 && too_fine > 0);
-}
-
-/* Each time is finite, their sum overflows. After they decay, the profile is valid again. */
-TEST(profiled_times_beyond_a_double_overflow)
-{
-    eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
-    FREED(eqp_functional_profile) *profile = NULL;
-    FREED(eqp_functional_samples) *samples = NULL;
-    int recut;
-
-    options.keep = 0;
-    assert_ok(eqp_functional_profile_create(&options, &profile));
-    for (int cell = 0; cell < 2; cell++) {
-        assert_ok(eqp_functional_profile_add(profile, 0.5 * cell, 0.5 * cell, 1e308));
-    }
-    assert_ok(eqp_functional_profile_pass(profile, 1, &(double){1}, &recut));
-    assert_int_equal(eqp_functional_profile_time(profile, &samples), EQP_ERR_OVERFLOW);
-    for (int twice = 0; twice < 2; twice++) { /* a single cell overflows */
-        assert_ok(eqp_functional_profile_add(profile, 0.5, 0.5, 1e308));
-    }
-    assert_ok(eqp_functional_profile_pass(profile, 1, &(double){1}, &recut));
-    assert_int_equal(eqp_functional_profile_time(profile, &samples), EQP_ERR_OVERFLOW);
-    assert_null(samples);
-
-    assert_ok(eqp_functional_profile_add(profile, 0, 1, 1e307));
-    assert_ok(eqp_functional_profile_pass(profile, 1, &(double){1}, &recut));
-    assert_ok(eqp_functional_profile_time(profile, &samples));
-    const eqp_functional_time time = eqp_functional_samples_time(samples);
-    double bound[3];
-    assert_ok(eqp_functional_cut(&time, 2, NULL, bound, NULL));
-    assert_true(near(bound[1], 0.5, 1e-12));
-}
-
-TEST(cells_that_are_no_times_are_refused)
-{
-    static const double bad[] = {-1, NAN};
-    eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
-
-    for (int i = 0; i < COUNT_OF(bad); i++) {
-        FREED(eqp_functional_profile) *profile = NULL;
-        eqp_functional_samples *samples = NULL;
-        int64_t cells;
-        int recut;
-
-        assert_ok(eqp_functional_profile_create(&options, &profile));
-        eqp_functional_profile_cells(profile, &cells)[3] = bad[i];
-        assert_ok(eqp_functional_profile_pass(profile, 1, &(double){1}, &recut));
-        assert_int_equal(eqp_functional_profile_time(profile, &samples), EQP_ERR_DATA);
-        assert_null(samples);
-    }
-    FREED(eqp_functional_profile) *profile = NULL;
-    options.low = 1e15;
-    options.high = 1e15 + 1; /* eight doubles lie between them */
-    options.cells = 9;
-    assert_refused(eqp_functional_profile_create(&options, &profile));
-    options.cells = 8;
-    assert_ok(eqp_functional_profile_create(&options, &profile));
-}
-
 static double straight(const void *user, double x)
 {
     return *(const double *)user * x;
@@ -235,17 +142,17 @@ TEST(domains_and_rises_beyond_a_double_are_refused)
     double bound[5];
 
     assert_refused(eqp_functional_cut(&time, 4, NULL, bound, NULL));
-    assert_refused(eqp_functional_solve(&time, 0, 0, &root));
+    assert_refused(eqp__functional_solve(&time, 0, 0, &root));
     time.low = -7e307;
     check_cut(&time);
     time.user = &one; /* the rise is 1.7e308 */
     check_cut(&time);
-    assert_ok(eqp_functional_solve(&time, 0, 1, &root));
+    assert_ok(eqp__functional_solve(&time, 0, 1, &root));
     time.low = -1e307;
     time.high = 1e307;
     time.user = &ten; /* t is finite, the rise is not */
     assert_int_equal(eqp_functional_cut(&time, 4, NULL, bound, NULL), EQP_ERR_DATA);
-    assert_int_equal(eqp_functional_solve(&time, 0, 1, &root), EQP_ERR_DATA);
+    assert_int_equal(eqp__functional_solve(&time, 0, 1, &root), EQP_ERR_DATA);
 }
 
 static double steep_density(const void *user, const double x[3])

@@ -2,9 +2,9 @@
 
 #include "failing_malloc.h"
 #include "functional_cases.h"
+#include "models/functional_look.h"
 
 FREES(eqp_functional_samples, eqp_functional_samples_free)
-FREES(eqp_functional_profile, eqp_functional_profile_free)
 
 TEST(derivatives_are_those_of_the_function)
 {
@@ -81,7 +81,7 @@ TEST(families_refuse_parameters_that_fall)
     /* The source's bound: the work on primes increases beyond 5.94744. */
     assert_refused(eqp_functional_family_time(&primes, 5.947, 20, &time));
     assert_ok(eqp_functional_family_time(&primes, 5.948, 20, &time));
-    assert_true(eqp_functional_newton_converges(&time, 5.948, 1e9));
+    assert_true(eqp__functional_newton_converges(&time, 5.948, 1e9));
     assert_refused(eqp_functional_family_time(&primes, 30, 20, &time));
 }
 
@@ -192,118 +192,14 @@ TEST(densities_and_domains_that_are_none_are_refused)
     assert_null(samples);
 }
 
-/* Work whose density drifts along the domain: nodes time their ranges and recut when the profile says so. */
-static double drifting(double x, int pass)
-{
-    const double along = x - 0.002 * pass;
-
-    return 1 + 30 * exp(-40 * (along - 0.2) * (along - 0.2));
-}
-
-TEST(profile_keeps_a_drifting_load_balanced)
-{
-    enum { NODES = 8, PARTS = 20, PASSES = 100 };
-    eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
-    FREED(eqp_functional_profile) *profile = NULL;
-    double bound[NODES + 1], inefficiency, efficiency, worst_fixed = 0, worst = 0;
-    int cuts = 0;
-
-    assert_ok(eqp_functional_profile_create(&options, &profile));
-    for (int i = 0; i <= NODES; i++) {
-        bound[i] = (double)i / NODES;
-    }
-    for (int pass = 0; pass < PASSES; pass++) {
-        double time[NODES] = {0}, fixed[NODES] = {0};
-        int recut = -1;
-        for (int i = 0; i < NODES * PARTS; i++) {
-            const int node = i / PARTS;
-            const double width = (bound[node + 1] - bound[node]) / PARTS, from = bound[node] + width * (i % PARTS);
-            const double seconds = width * drifting(from + width / 2, pass);
-            time[node] += seconds;
-            fixed[node] += drifting((i + 0.5) / (NODES * PARTS), pass);
-            assert_ok(eqp_functional_profile_add(profile, from, fmin(1, from + width), seconds));
-        }
-        assert_ok(eqp_functional_efficiency(NODES, time, &inefficiency, &efficiency));
-        worst = pass > 10 ? fmax(worst, inefficiency) : 0;
-        assert_ok(eqp_functional_efficiency(NODES, fixed, &inefficiency, &efficiency));
-        worst_fixed = fmax(worst_fixed, inefficiency);
-        assert_ok(eqp_functional_profile_pass(profile, NODES, time, &recut));
-        assert_true(recut == 0 || (pass + 1) % 10 == 0);
-        if (recut) {
-            eqp_functional_samples *samples = NULL;
-            assert_ok(eqp_functional_profile_time(profile, &samples));
-            const eqp_functional_time t = eqp_functional_samples_time(samples);
-            assert_ok(eqp_functional_cut(&t, NODES, NULL, bound, NULL));
-            eqp_functional_samples_free(samples);
-            cuts++;
-        }
-    }
-    assert_true(cuts > 3 && cuts <= 10);
-    assert_true(worst_fixed > 50);
-    assert_true(worst < worst_fixed / 2);
-}
-
-TEST(profile_asks_for_cuts_by_its_threshold)
-{
-    const double even[2] = {1, 1.09}, uneven[2] = {1, 1.2}, none[2] = {0, 0};
-    eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
-    eqp_functional_profile *profile = NULL;
-    eqp_functional_samples *samples = NULL;
-    double *cell, sum = 0;
-    int64_t cells = 0;
-    int recut = -1;
-
-    options.every = 2;
-    options.cells = 5;
-    options.keep = 0;
-    options.high = 10;
-    assert_ok(eqp_functional_profile_create(&options, &profile));
-    assert_ok(eqp_functional_profile_pass(profile, 2, uneven, &recut));
-    assert_int_equal(recut, 0);
-    assert_ok(eqp_functional_profile_pass(profile, 2, even, &recut));
-    assert_int_equal(recut, 0);
-    assert_ok(eqp_functional_profile_pass(profile, 2, none, &recut));
-    assert_ok(eqp_functional_profile_pass(profile, 2, uneven, &recut));
-    assert_int_equal(recut, 1);
-    assert_ok(eqp_functional_profile_add(profile, 1, 7, 6));
-    assert_ok(eqp_functional_profile_add(profile, 10, 10, 1));
-    assert_refused(eqp_functional_profile_add(profile, -1, 7, 6));
-    assert_refused(eqp_functional_profile_add(profile, 7, 6, 6));
-    assert_refused(eqp_functional_profile_add(profile, 1, NAN, 6));
-    assert_int_equal(eqp_functional_profile_add(profile, 1, 7, -6), EQP_ERR_DATA);
-    assert_int_equal(eqp_functional_profile_add(profile, 1, 7, NAN), EQP_ERR_DATA);
-    cell = eqp_functional_profile_cells(profile, &cells);
-    assert_int_equal(cells, 5);
-    for (int i = 0; i < 5; i++) {
-        static const double expected[5] = {1, 2, 2, 1, 1};
-        assert_true(near(cell[i], expected[i], 1e-12));
-        sum += cell[i];
-    }
-    recut = -1;
-    assert_refused(eqp_functional_profile_pass(profile, 0, even, &recut));
-    assert_int_equal(recut, -1);
-    assert_ok(eqp_functional_profile_pass(profile, 2, even, &recut));
-    assert_ok(eqp_functional_profile_time(profile, &samples));
-    const eqp_functional_time time = eqp_functional_samples_time(samples);
-    assert_true(near(time.value(samples, 10), sum, 1e-12));
-    eqp_functional_samples_free(samples);
-    eqp_functional_profile_free(profile);
-    options.keep = 1.5;
-    assert_refused(eqp_functional_profile_create(&options, &profile));
-}
-
 static int allocate_everything(void)
 {
     const double x[3] = {0, 1, 2}, one = 1;
     const eqp_functional_domain domain = {2, {0, 0}, {1, 1}, 0, 2};
-    eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
-    eqp_functional_samples *samples = NULL, *reduced = NULL, *profiled = NULL;
-    eqp_functional_profile *profile = NULL;
+    eqp_functional_samples *samples = NULL, *reduced = NULL;
     int code = eqp_functional_samples_create(3, x, x, NULL, &samples);
 
     code = code ? code : eqp_functional_reduce(diagonal_density, &one, &domain, NULL, &reduced);
-    code = code ? code : eqp_functional_profile_create(&options, &profile);
-    code = code ? code : eqp_functional_profile_time(profile, &profiled);
     if (!code) {
         const eqp_functional_time time = eqp_functional_samples_time(reduced);
         double bound[4] = {-1};
@@ -312,8 +208,6 @@ static int allocate_everything(void)
     }
     eqp_functional_samples_free(samples);
     eqp_functional_samples_free(reduced);
-    eqp_functional_samples_free(profiled);
-    eqp_functional_profile_free(profile);
     return code;
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-
+#include "decide/policy.h"
 #include "unit.h"
-
-#include <equipoise/more/gain.h>
 
 /* 10 steps; the slowest rank takes 4 s, the mean 3 s, a global method reaches 3.2 s and decides within 0.5 s; 80
  * elements of 100 bytes at 0.001 s a byte, 0.25 s a message. */
@@ -24,7 +22,7 @@ static double none(const eqp_gain_case *of)
 {
     double seconds = -1.0;
 
-    assert_ok(eqp_gain_none(of, &seconds));
+    assert_ok(eqp__gain_none(of, &seconds));
     return seconds;
 }
 
@@ -32,7 +30,7 @@ static double global(const eqp_gain_case *of)
 {
     double seconds = -1.0;
 
-    assert_ok(eqp_gain_global(of, &seconds));
+    assert_ok(eqp__gain_global(of, &seconds));
     return seconds;
 }
 
@@ -40,7 +38,7 @@ static double diffusive(const eqp_gain_case *of, int64_t n, const double *load_m
 {
     double seconds = -1.0;
 
-    assert_ok(eqp_gain_diffusive(of, n, load_max, moved_max, &seconds));
+    assert_ok(eqp__gain_diffusive(of, n, load_max, moved_max, &seconds));
     return seconds;
 }
 
@@ -103,7 +101,7 @@ static eqp_gain_kind chosen(const eqp_gain_case *of, int64_t n, const double *lo
 {
     eqp_gain_choice choice;
 
-    assert_ok(eqp_gain_choose(of, n, load_max, moved_max, &choice));
+    assert_ok(eqp__gain_choose(of, n, load_max, moved_max, &choice));
     assert_true(choice.none == none(of) && choice.global == global(of) &&
                 choice.diffusive == diffusive(of, n, load_max, moved_max));
     return choice.kind;
@@ -148,19 +146,19 @@ TEST(wrong_cases_are_refused)
     wrong[7].alpha = -1.0;
     wrong[8].beta = NAN;
     for (int i = 0; i < 9; i++) {
-        assert_int_equal(eqp_gain_none(&wrong[i], &seconds), EQP_ERR_DATA);
-        assert_int_equal(eqp_gain_global(&wrong[i], &seconds), EQP_ERR_DATA);
-        assert_int_equal(eqp_gain_diffusive(&wrong[i], 0, NULL, NULL, &seconds), EQP_ERR_DATA);
-        assert_int_equal(eqp_gain_choose(&wrong[i], 0, NULL, NULL, &choice), EQP_ERR_DATA);
+        assert_int_equal(eqp__gain_none(&wrong[i], &seconds), EQP_ERR_DATA);
+        assert_int_equal(eqp__gain_global(&wrong[i], &seconds), EQP_ERR_DATA);
+        assert_int_equal(eqp__gain_diffusive(&wrong[i], 0, NULL, NULL, &seconds), EQP_ERR_DATA);
+        assert_int_equal(eqp__gain_choose(&wrong[i], 0, NULL, NULL, &choice), EQP_ERR_DATA);
     }
     const eqp_gain_case of = example();
     wrong[0] = of;
     wrong[0].steps = -1;
-    assert_refused(eqp_gain_none(&wrong[0], &seconds));
-    assert_refused(eqp_gain_diffusive(&of, -1, fine, fine, &seconds));
-    assert_refused(eqp_gain_diffusive(&of, 1, fine, NULL, &seconds));
-    assert_int_equal(eqp_gain_diffusive(&of, 1, negative, fine, &seconds), EQP_ERR_DATA);
-    assert_int_equal(eqp_gain_diffusive(&of, 1, fine, endless, &seconds), EQP_ERR_DATA);
-    assert_int_equal(eqp_gain_choose(&of, 1, endless, fine, &choice), EQP_ERR_DATA);
+    assert_refused(eqp__gain_none(&wrong[0], &seconds));
+    assert_refused(eqp__gain_diffusive(&of, -1, fine, fine, &seconds));
+    assert_refused(eqp__gain_diffusive(&of, 1, fine, NULL, &seconds));
+    assert_int_equal(eqp__gain_diffusive(&of, 1, negative, fine, &seconds), EQP_ERR_DATA);
+    assert_int_equal(eqp__gain_diffusive(&of, 1, fine, endless, &seconds), EQP_ERR_DATA);
+    assert_int_equal(eqp__gain_choose(&of, 1, endless, fine, &choice), EQP_ERR_DATA);
     assert_true(seconds == 7.0 && choice.none == 7.0 && choice.kind == EQP_GAIN_GLOBAL);
 }

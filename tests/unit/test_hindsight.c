@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "decide/policy.h"
 #include "failing_malloc.h"
 #include "slow.h"
 #include "unit.h"
 
-#include <equipoise/more/hindsight.h>
-
-FREES(eqp_hindsight, eqp_hindsight_free)
+FREES(eqp_hindsight, eqp__hindsight_free)
 
 /* Seconds of a schedule: bit s says that a map is made before step s, the first one always. */
 static double seconds_of(int n, const double *aged, double map_seconds, unsigned schedule)
@@ -42,7 +41,7 @@ TEST(the_best_schedule_is_that_of_brute_force)
                 aged[s * n + t] = t < s ? NAN : 1.0 + fmax(loss, 0.0); /* what cannot be is not read */
             }
         }
-        assert_ok(eqp_policy_hindsight(n, aged, map_seconds, &best, maps));
+        assert_ok(eqp__policy_hindsight(n, aged, map_seconds, &best, maps));
         for (unsigned schedule = 1; schedule < 1u << n; schedule += 2) {
             least = fmin(least, seconds_of(n, aged, map_seconds, schedule));
         }
@@ -64,11 +63,11 @@ TEST(free_maps_are_made_and_expensive_ones_are_not)
     bool maps[3];
     double best = 0.0;
 
-    assert_ok(eqp_policy_hindsight(3, aged, 0.0, &best, maps));
+    assert_ok(eqp__policy_hindsight(3, aged, 0.0, &best, maps));
     assert_true(best == 3.0 && maps[0] && maps[1] && maps[2]);
-    assert_ok(eqp_policy_hindsight(3, aged, 10.0, &best, NULL));
+    assert_ok(eqp__policy_hindsight(3, aged, 10.0, &best, NULL));
     assert_true(best == 6.0);
-    assert_ok(eqp_policy_hindsight(3, aged, 1.5, &best, maps));
+    assert_ok(eqp__policy_hindsight(3, aged, 1.5, &best, maps));
     assert_true(best == 5.5 && maps[0] && maps[1] + maps[2] == 1);
 }
 
@@ -77,16 +76,16 @@ TEST(wrong_matrices_are_refused)
     double aged[] = {1.0, -1.0, 0.0, 1.0}, best = 7.0;
     bool maps[2] = {false, false};
 
-    assert_int_equal(eqp_policy_hindsight(2, aged, 1.0, &best, maps), EQP_ERR_DATA);
+    assert_int_equal(eqp__policy_hindsight(2, aged, 1.0, &best, maps), EQP_ERR_DATA);
     aged[1] = NAN;
-    assert_int_equal(eqp_policy_hindsight(2, aged, 1.0, &best, maps), EQP_ERR_DATA);
+    assert_int_equal(eqp__policy_hindsight(2, aged, 1.0, &best, maps), EQP_ERR_DATA);
     aged[1] = 1.0;
-    assert_int_equal(eqp_policy_hindsight(2, aged, -1.0, &best, maps), EQP_ERR_DATA);
-    assert_int_equal(eqp_policy_hindsight(2, aged, INFINITY, &best, maps), EQP_ERR_DATA);
-    assert_refused(eqp_policy_hindsight(0, aged, 1.0, &best, maps));
-    assert_int_equal(eqp_policy_hindsight(INT64_MAX, aged, 1.0, &best, maps), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp__policy_hindsight(2, aged, -1.0, &best, maps), EQP_ERR_DATA);
+    assert_int_equal(eqp__policy_hindsight(2, aged, INFINITY, &best, maps), EQP_ERR_DATA);
+    assert_refused(eqp__policy_hindsight(0, aged, 1.0, &best, maps));
+    assert_int_equal(eqp__policy_hindsight(INT64_MAX, aged, 1.0, &best, maps), EQP_ERR_OVERFLOW);
     aged[0] = aged[1] = aged[3] = 1e308;
-    assert_int_equal(eqp_policy_hindsight(2, aged, 1e308, &best, maps), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp__policy_hindsight(2, aged, 1e308, &best, maps), EQP_ERR_OVERFLOW);
     assert_true(best == 7.0 && !maps[0] && !maps[1]);
 }
 
@@ -103,7 +102,7 @@ static void check_schedule(const eqp_hindsight *h, const eqp_regret *regret, dou
     double seconds = 0.0, best = 0.0;
     int64_t n = -1, steps = 0, maps = 0;
 
-    assert_ok(eqp_hindsight_schedule(h, &n, &stretch));
+    assert_ok(eqp__hindsight_schedule(h, &n, &stretch));
     assert_in_range(n, 1, EQP_HINDSIGHT_MOST);
     for (int64_t i = 0; i < n; i++) {
         assert_true(stretch[i].first == steps && stretch[i].steps >= 1);
@@ -126,17 +125,17 @@ static eqp_regret regret_of(const made_up *of)
     eqp_regret regret = {.seconds = -1.0};
     uint64_t seed = 23;
 
-    assert_ok(eqp_hindsight_create(&h));
+    assert_ok(eqp__hindsight_create(&h));
     for (int64_t t = 0; t < of->steps; t++) {
         const int64_t age = t % of->every;
         const double loss = of->fresh + of->rise * (double)age + of->noise * (noise(&seed) - 0.5);
         const eqp_hindsight_step step = {1.0 + fmax(loss, 0.0), 1.0, age == 0, of->price, of->rise};
-        assert_ok(eqp_hindsight_add(h, &step));
+        assert_ok(eqp__hindsight_add(h, &step));
     }
-    assert_ok(eqp_hindsight_regret(h, &regret));
+    assert_ok(eqp__hindsight_regret(h, &regret));
     assert_true(regret.steps == of->steps && regret.best <= regret.seconds && regret.regret >= 0.0);
     check_schedule(h, &regret, of->price);
-    eqp_hindsight_free(h);
+    eqp__hindsight_free(h);
     return regret;
 }
 
@@ -152,7 +151,7 @@ static double best_of(const made_up *of)
             aged[s * n + t] = 1.0 + of->fresh + of->rise * (double)(t - s);
         }
     }
-    assert_ok(eqp_policy_hindsight(n, aged, of->price, &best, NULL));
+    assert_ok(eqp__policy_hindsight(n, aged, of->price, &best, NULL));
     free(aged);
     return best + of->price; /* the run has paid for its first map, too */
 }
@@ -182,13 +181,13 @@ TEST(no_gain_is_no_regret)
     assert_near(regret_of(&even).regret, 0.0, 1e-12);
     assert_near(regret_of(&noisy).regret, 0.0, 0.002);
     /* Without a map its cost is unknown. */
-    assert_ok(eqp_hindsight_create(&h));
-    assert_ok(eqp_hindsight_regret(h, &regret));
+    assert_ok(eqp__hindsight_create(&h));
+    assert_ok(eqp__hindsight_regret(h, &regret));
     assert_true(regret.seconds == 0.0 && regret.best == 0.0 && regret.regret == 0.0 && regret.steps == 0);
     for (int t = 0; t < 50; t++) {
-        assert_ok(eqp_hindsight_add(h, &(eqp_hindsight_step){.seconds_max = 2.0 + t, .seconds_mean = 1.0}));
+        assert_ok(eqp__hindsight_add(h, &(eqp_hindsight_step){.seconds_max = 2.0 + t, .seconds_mean = 1.0}));
     }
-    assert_ok(eqp_hindsight_regret(h, &regret));
+    assert_ok(eqp__hindsight_regret(h, &regret));
     assert_true(regret.regret == 0.0 && regret.maps == 0 && regret.should == 0 && regret.best == regret.seconds);
 }
 
@@ -199,13 +198,13 @@ TEST(unknown_increments_are_the_mean_of_known_ones)
     FREED(eqp_hindsight) *h = NULL;
     eqp_regret regret;
 
-    assert_ok(eqp_hindsight_create(&h));
+    assert_ok(eqp__hindsight_create(&h));
     for (int64_t t = 0; t < of.steps; t++) {
         const int64_t age = t % of.every;
         const eqp_hindsight_step step = {1.0 + of.fresh + of.rise * (double)age, 1.0, age == 0, of.price, -1.0};
-        assert_ok(eqp_hindsight_add(h, &step));
+        assert_ok(eqp__hindsight_add(h, &step));
     }
-    assert_ok(eqp_hindsight_regret(h, &regret));
+    assert_ok(eqp__hindsight_regret(h, &regret));
     assert_near(regret.best, best_of(&of), 1e-9);
 }
 
@@ -254,17 +253,17 @@ TEST(wrong_steps_are_refused)
     wrong[4].balance_seconds = -1.0;
     wrong[5].balance_seconds = INFINITY;
     wrong[6].aged = NAN;
-    assert_ok(eqp_hindsight_create(&h));
+    assert_ok(eqp__hindsight_create(&h));
     for (int i = 0; i < 7; i++) {
-        assert_int_equal(eqp_hindsight_add(h, &wrong[i]), EQP_ERR_DATA);
+        assert_int_equal(eqp__hindsight_add(h, &wrong[i]), EQP_ERR_DATA);
     }
-    assert_ok(eqp_hindsight_schedule(h, &n, &stretch));
+    assert_ok(eqp__hindsight_schedule(h, &n, &stretch));
     assert_int_equal(n, 0);
     free(stretch);
     wrong[0] = (eqp_hindsight_step){.seconds_max = 1e308, .seconds_mean = 1e308};
-    assert_ok(eqp_hindsight_add(h, &wrong[0]));
-    assert_ok(eqp_hindsight_add(h, &wrong[0]));
-    assert_int_equal(eqp_hindsight_regret(h, &regret), EQP_ERR_OVERFLOW);
+    assert_ok(eqp__hindsight_add(h, &wrong[0]));
+    assert_ok(eqp__hindsight_add(h, &wrong[0]));
+    assert_int_equal(eqp__hindsight_regret(h, &regret), EQP_ERR_OVERFLOW);
     assert_true(regret.seconds == 7.0);
 }
 
@@ -274,16 +273,16 @@ static int remember(eqp_regret *regret, double *best)
     eqp_hindsight_stretch *stretch = NULL;
     eqp_hindsight *h = NULL;
     int64_t n;
-    int code = eqp_hindsight_create(&h);
+    int code = eqp__hindsight_create(&h);
 
     for (int t = 0; t < 3 && code == EQP_OK; t++) {
-        code = eqp_hindsight_add(h, &(eqp_hindsight_step){2.0, 1.0, t == 0, 1.0, 0.0});
+        code = eqp__hindsight_add(h, &(eqp_hindsight_step){2.0, 1.0, t == 0, 1.0, 0.0});
     }
-    code = code == EQP_OK ? eqp_hindsight_regret(h, regret) : code;
-    code = code == EQP_OK ? eqp_hindsight_schedule(h, &n, &stretch) : code;
+    code = code == EQP_OK ? eqp__hindsight_regret(h, regret) : code;
+    code = code == EQP_OK ? eqp__hindsight_schedule(h, &n, &stretch) : code;
     free(stretch);
-    eqp_hindsight_free(h);
-    return code == EQP_OK ? eqp_policy_hindsight(2, aged, 1.0, best, NULL) : code;
+    eqp__hindsight_free(h);
+    return code == EQP_OK ? eqp__policy_hindsight(2, aged, 1.0, best, NULL) : code;
 }
 
 TEST(failing_allocations_are_reported)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "methods/frame/hypergraph.h"
 
 #include "unit.h"
 
-#include <equipoise/more/assign.h>
+#include <equipoise/error.h>
 #include <equipoise/more/random.h>
 
-FREES(eqp_hypergraph, eqp_hypergraph_free)
+FREES(eqp_hypergraph, eqp__hypergraph_free)
 
 #define UNITS 30
 #define IDS 25
@@ -71,8 +72,8 @@ TEST(edges_are_the_ids_that_two_units_share)
         FREED(eqp_hypergraph) *graph = NULL;
         int64_t n = below(UNITS + 1), shared = 0, pins = 0;
         draw_units(&u, n);
-        assert_ok(eqp_hypergraph_create(n, NULL, u.first, u.pin, &graph));
-        eqp_hypergraph_view g = eqp_hypergraph_arrays(graph);
+        assert_ok(eqp__hypergraph_create(n, NULL, u.first, u.pin, &graph));
+        eqp_hypergraph_view g = eqp__hypergraph_arrays(graph);
         for (int64_t k = 0; k < IDS; k++) {
             int64_t users = users_of(&u, n, k);
             shared += users > 1;
@@ -100,8 +101,8 @@ TEST(both_directions_hold_the_same_pins)
         FREED(eqp_hypergraph) *graph = NULL;
         int64_t n = below(UNITS + 1);
         draw_units(&u, n);
-        assert_ok(eqp_hypergraph_create(n, NULL, u.first, u.pin, &graph));
-        eqp_hypergraph_view g = eqp_hypergraph_arrays(graph);
+        assert_ok(eqp__hypergraph_create(n, NULL, u.first, u.pin, &graph));
+        eqp_hypergraph_view g = eqp__hypergraph_arrays(graph);
         assert_int_equal(g.vertex_first[0], 0);
         assert_int_equal(g.vertex_first[n], g.npins);
         for (int64_t v = 0; v < n; v++) {
@@ -165,8 +166,8 @@ TEST(any_spread_of_ids_makes_the_same_graph_as_a_plain_sort)
             pin[k] = spread_id(spread, (uint64_t)k);
             list[k] = (touch){pin[k], k / PER_UNIT};
         }
-        assert_ok(eqp_hypergraph_create(n, NULL, first, pin, &graph));
-        eqp_hypergraph_view g = eqp_hypergraph_arrays(graph);
+        assert_ok(eqp__hypergraph_create(n, NULL, first, pin, &graph));
+        eqp_hypergraph_view g = eqp__hypergraph_arrays(graph);
         qsort(list, MANY, sizeof list[0], compare_touches);
         for (int64_t k = 0; k < MANY; k++) { /* each once */
             if (kept == 0 || compare_touches(&list[k], &list[kept - 1]) != 0) {
@@ -188,7 +189,7 @@ TEST(any_spread_of_ids_makes_the_same_graph_as_a_plain_sort)
         assert_int_equal(e, g.nedges);
         assert_int_equal(at, g.npins);
         assert_int_equal(g.edge_first[e], at);
-        eqp_hypergraph_free(graph);
+        eqp__hypergraph_free(graph);
     }
 }
 
@@ -224,9 +225,9 @@ TEST(cut_counts_every_part_beyond_the_first)
             id[k] = id_of(order[k]);
             weight[k] = (double)(order[k] + 2);
         }
-        assert_ok(eqp_hypergraph_create(n, NULL, u.first, u.pin, &graph));
-        assert_ok(eqp_hypergraph_weigh(graph, IDS, id, weight));
-        assert_ok(eqp_hypergraph_cut(graph, 5, part, &cut));
+        assert_ok(eqp__hypergraph_create(n, NULL, u.first, u.pin, &graph));
+        assert_ok(eqp__hypergraph_weigh(graph, IDS, id, weight));
+        assert_ok(eqp__hypergraph_cut(graph, 5, part, &cut));
         assert_true(cut == expected);
     }
 }
@@ -237,8 +238,8 @@ TEST(weights_of_units_are_kept)
     const int64_t first[4] = {0, 1, 2, 3}, pin[3] = {9, 9, INT64_MAX};
     FREED(eqp_hypergraph) *graph = NULL;
 
-    assert_ok(eqp_hypergraph_create(3, weight, first, pin, &graph));
-    eqp_hypergraph_view g = eqp_hypergraph_arrays(graph);
+    assert_ok(eqp__hypergraph_create(3, weight, first, pin, &graph));
+    eqp_hypergraph_view g = eqp__hypergraph_arrays(graph);
     assert_memory_equal(g.vertex_weight, weight, sizeof weight);
     assert_int_equal(g.nedges, 1);
     assert_int_equal(g.edge_id[0], 9);
@@ -251,14 +252,14 @@ TEST(wrong_units_make_no_graph)
     const double bad[2] = {1, -1}, good[2] = {1, 1};
     FREED(eqp_hypergraph) *graph = NULL;
 
-    assert_refused(eqp_hypergraph_create(-1, NULL, first, pin, &graph));
-    assert_refused(eqp_hypergraph_create(2, NULL, falling, pin, &graph));
-    assert_refused(eqp_hypergraph_create(2, NULL, late, pin, &graph));
-    assert_refused(eqp_hypergraph_create(2, NULL, first, negative, &graph));
-    assert_refused(eqp_hypergraph_create(2, bad, first, pin, &graph));
+    assert_refused(eqp__hypergraph_create(-1, NULL, first, pin, &graph));
+    assert_refused(eqp__hypergraph_create(2, NULL, falling, pin, &graph));
+    assert_refused(eqp__hypergraph_create(2, NULL, late, pin, &graph));
+    assert_refused(eqp__hypergraph_create(2, NULL, first, negative, &graph));
+    assert_refused(eqp__hypergraph_create(2, bad, first, pin, &graph));
     assert_null(graph);
-    assert_ok(eqp_hypergraph_create(2, NULL, first, pin, &graph));
-    assert_refused(eqp_hypergraph_weigh(graph, 2, unordered, good));
-    assert_refused(eqp_hypergraph_weigh(graph, 2, first, bad));
-    assert_true(eqp_hypergraph_arrays(graph).edge_weight[0] == 1);
+    assert_ok(eqp__hypergraph_create(2, NULL, first, pin, &graph));
+    assert_refused(eqp__hypergraph_weigh(graph, 2, unordered, good));
+    assert_refused(eqp__hypergraph_weigh(graph, 2, first, bad));
+    assert_true(eqp__hypergraph_arrays(graph).edge_weight[0] == 1);
 }

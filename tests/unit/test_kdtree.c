@@ -23,23 +23,3 @@ enum kind { UNIFORM, LATTICE, EQUAL, LINE, AXIS, CLUSTERS, HALVES, HUGE_RANGE, T
 #define LARGEST_EXPONENT 300.0
 #define SMALLEST 4.9406564584124654e-324
 #include "kdtree_cases.h"
-
-#undef REAL
-#undef TREE
-#undef CALL
-#undef CHECK
-#undef USE
-#undef T
-#undef LARGEST
-#undef LARGEST_EXPONENT
-#undef SMALLEST
-#define REAL float
-#define TREE eqp_kdtreef
-#define CALL(name) eqp_kdtreef_##name
-#define CHECK eqp__kdtreef_check
-#define USE eqp__kdtreef_use
-#define T(name) name##_float
-#define LARGEST FLT_MAX
-#define LARGEST_EXPONENT 37.0
-#define SMALLEST 1.4012984643248171e-45
-#include "kdtree_cases.h"

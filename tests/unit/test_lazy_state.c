@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "decide/lazy_state.h"
 
 #include "unit.h"
-
-#include <equipoise/more/lazy_model.h>
 
 /* Stopping points: for ever asynchronous, in line, some steps, a fixed delay. */
 static const struct {
@@ -14,7 +13,7 @@ static eqp_lazy_state begun(int64_t wait, int64_t delay)
 {
     eqp_lazy_state s;
 
-    assert_ok(eqp_lazy_begin(&s, wait, delay));
+    assert_ok(eqp__lazy_state_begin(&s, wait, delay));
     return s;
 }
 
@@ -22,7 +21,7 @@ static eqp_lazy_action next(eqp_lazy_state *s, eqp_lazy_event event)
 {
     eqp_lazy_action action;
 
-    assert_ok(eqp_lazy_next(s, event, &action));
+    assert_ok(eqp__lazy_next(s, event, &action));
     return action;
 }
 
@@ -37,7 +36,7 @@ static void refuses(const eqp_lazy_state *s, eqp_lazy_event event)
     eqp_lazy_state after = *s;
     eqp_lazy_action action = EQP_LAZY_DO_ABANDON;
 
-    assert_int_equal(eqp_lazy_next(&after, event, &action), EQP_ERR_STATE);
+    assert_int_equal(eqp__lazy_next(&after, event, &action), EQP_ERR_STATE);
     assert_int_equal(action, EQP_LAZY_DO_ABANDON);
     assert_true(same(&after, s));
 }
@@ -70,7 +69,7 @@ static void explore(int64_t wait, int64_t delay, visited *seen)
         for (int e = 0; e < EQP_LAZY_EVENTS; e++) {
             eqp_lazy_state s = seen->state[i];
             eqp_lazy_action action;
-            if (eqp_lazy_next(&s, (eqp_lazy_event)e, &action) == EQP_OK && s.steps <= 5) {
+            if (eqp__lazy_next(&s, (eqp_lazy_event)e, &action) == EQP_OK && s.steps <= 5) {
                 visit(seen, &s);
             }
         }
@@ -90,7 +89,7 @@ TEST(every_pair_has_a_result_and_leave_always_ends)
             for (int e = 0; e < EQP_LAZY_EVENTS; e++) {
                 eqp_lazy_state after = *s;
                 eqp_lazy_action action = (eqp_lazy_action)-1;
-                const int code = eqp_lazy_next(&after, (eqp_lazy_event)e, &action);
+                const int code = eqp__lazy_next(&after, (eqp_lazy_event)e, &action);
                 if (code == EQP_OK) {
                     assert_in_range(action, EQP_LAZY_DO_NOTHING, EQP_LAZY_DO_ABANDON);
                 } else {
@@ -138,7 +137,7 @@ TEST(no_path_takes_a_map_twice)
                           : (eqp_lazy_event)((seed >> 40) % EQP_LAZY_EVENTS);
             const eqp_lazy_phase before = s.phase;
             eqp_lazy_action action;
-            if (eqp_lazy_next(&s, event, &action) != EQP_OK) {
+            if (eqp__lazy_next(&s, event, &action) != EQP_OK) {
                 continue;
             }
             if (action == EQP_LAZY_DO_SEND || action == EQP_LAZY_DO_SEND_AND_WAIT) {
@@ -296,7 +295,7 @@ TEST(the_balancing_side_takes_turns)
         for (int e = 0; e < EQP_LAZY_SERVER_EVENTS; e++) {
             eqp_lazy_server server = (eqp_lazy_server)s;
             eqp_lazy_server_action wanted = EQP_LAZY_SERVE_END;
-            const int code = eqp_lazy_serve_next(&server, (eqp_lazy_server_event)e, &wanted);
+            const int code = eqp__lazy_serve_next(&server, (eqp_lazy_server_event)e, &wanted);
             assert_int_equal(code, to[s][e] < 0 ? EQP_ERR_STATE : EQP_OK);
             assert_int_equal(server, to[s][e] < 0 ? s : to[s][e]);
             if (code == EQP_OK) {
@@ -313,20 +312,20 @@ TEST(what_cannot_be_is_refused)
     eqp_lazy_server_action serve;
     eqp_lazy_action action;
 
-    assert_refused(eqp_lazy_begin(&s, -2, -1));
-    assert_refused(eqp_lazy_begin(&s, -1, -2));
-    assert_refused(eqp_lazy_begin(&s, 1, 1));
-    assert_refused(eqp_lazy_next(&good, (eqp_lazy_event)EQP_LAZY_EVENTS, &action));
+    assert_refused(eqp__lazy_state_begin(&s, -2, -1));
+    assert_refused(eqp__lazy_state_begin(&s, -1, -2));
+    assert_refused(eqp__lazy_state_begin(&s, 1, 1));
+    assert_refused(eqp__lazy_next(&good, (eqp_lazy_event)EQP_LAZY_EVENTS, &action));
     s = good;
     s.phase = (eqp_lazy_phase)EQP_LAZY_PHASES;
-    assert_refused(eqp_lazy_next(&s, EQP_LAZY_ON_STEP, &action));
+    assert_refused(eqp__lazy_next(&s, EQP_LAZY_ON_STEP, &action));
     s = good;
     s.phase = EQP_LAZY_READY; /* without having it */
-    assert_refused(eqp_lazy_next(&s, EQP_LAZY_ON_TAKE, &action));
+    assert_refused(eqp__lazy_next(&s, EQP_LAZY_ON_TAKE, &action));
     s = good;
     s.has = true; /* without an offer */
-    assert_refused(eqp_lazy_next(&s, EQP_LAZY_ON_OFFER, &action));
-    assert_refused(eqp_lazy_serve_next(&server, EQP_LAZY_ON_WORK, &serve));
+    assert_refused(eqp__lazy_next(&s, EQP_LAZY_ON_OFFER, &action));
+    assert_refused(eqp__lazy_serve_next(&server, EQP_LAZY_ON_WORK, &serve));
     server = EQP_LAZY_FREE;
-    assert_refused(eqp_lazy_serve_next(&server, (eqp_lazy_server_event)EQP_LAZY_SERVER_EVENTS, &serve));
+    assert_refused(eqp__lazy_serve_next(&server, (eqp_lazy_server_event)EQP_LAZY_SERVER_EVENTS, &serve));
 }

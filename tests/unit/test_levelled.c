@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Methods for phases: their promises on small sets, and against all possible assignments. */
+#include "methods/frame/cycle.h"
 #include "methods/levels/levelled.h"
 #include "unit.h"
 
-#include <equipoise/more/assign.h>
-#include <equipoise/more/cycle.h>
+#include <equipoise/more/methods.h>
 
 enum { MOST = 3000, MOST_PARTS = 40 };
 
@@ -74,8 +74,8 @@ static eqp_cycle measure(const set *s, const int *part)
 {
     eqp_cycle c;
 
-    assert_ok(
-        eqp_cycle_measure(s->n, s->load, part, s->nphases, s->times, s->nparts, s->shares ? s->share : NULL, NULL, &c));
+    assert_ok(eqp__cycle_measure(s->n, s->load, part, s->nphases, s->times, s->nparts, s->shares ? s->share : NULL,
+                                 NULL, &c));
     return c;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The interaction-to-rank map: whole owners, owners shared by where interactions are, and ways through the phases of a
  * cycle. */
+#include "map/phased.h"
 
 #include "unit.h"
 
@@ -19,7 +20,7 @@ static eqp_map *make(void)
 
     assert_ok(eqp_map_create(SHARED, nunits, &centroid[0][0], rank, &map));
     assert_int_equal(eqp_map_shared(map), SHARED);
-    assert_ok(eqp_map_add_phased(map, WAYS, PHASES, &way[0][0]));
+    assert_ok(eqp__map_add_phased(map, WAYS, PHASES, &way[0][0]));
     return map;
 }
 
@@ -90,15 +91,15 @@ TEST(invalid_ways_are_refused)
     assert_int_equal(eqp_map_tag_in(NULL, -5, 0), -5);
     assert_int_equal(eqp_map_phased(NULL, &nphases, NULL), 0);
     assert_int_equal(nphases, 0);
-    assert_refused(eqp_map_add_phased(map, WAYS, PHASES, &way[0][0])); /* it has some */
+    assert_refused(eqp__map_add_phased(map, WAYS, PHASES, &way[0][0])); /* it has some */
     assert_ok(eqp_map_create(0, NULL, NULL, NULL, &plain));
-    assert_refused(eqp_map_add_phased(plain, -1, 1, &way[0][0]));
-    assert_refused(eqp_map_add_phased(plain, INT64_MAX, 1, &way[0][0]));
-    assert_refused(eqp_map_add_phased(plain, 1, 0, &way[0][0]));
-    assert_refused(eqp_map_add_phased(plain, 1, EQP_CYCLE_PHASES + 1, &way[0][0]));
-    assert_refused(eqp_map_add_phased(plain, 1, 2, NULL));
-    assert_refused(eqp_map_add_phased(plain, 1, 2, negative));
-    assert_ok(eqp_map_add_phased(plain, 0, 2, NULL));
+    assert_refused(eqp__map_add_phased(plain, -1, 1, &way[0][0]));
+    assert_refused(eqp__map_add_phased(plain, INT64_MAX, 1, &way[0][0]));
+    assert_refused(eqp__map_add_phased(plain, 1, 0, &way[0][0]));
+    assert_refused(eqp__map_add_phased(plain, 1, EQP_CYCLE_PHASES + 1, &way[0][0]));
+    assert_refused(eqp__map_add_phased(plain, 1, 2, NULL));
+    assert_refused(eqp__map_add_phased(plain, 1, 2, negative));
+    assert_ok(eqp__map_add_phased(plain, 0, 2, NULL));
     assert_int_equal(eqp_map_shared(plain), 0);
     eqp_map_free(plain);
     eqp_map_free(map);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "comm/plan.h"
 
 #include "unit.h"
 
-#include <equipoise/more/move.h>
+#include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
 
 static uint64_t draws;
@@ -22,7 +23,7 @@ TEST(plan_orders_stably_by_destination)
             dest[i] = below(nranks);
         }
         assert_ok(eqp_move_plan_create(n, dest, nranks, &plan));
-        eqp_move_view v = eqp_move_plan_arrays(plan);
+        eqp_move_view v = eqp__move_plan_arrays(plan);
         assert_int_equal(v.n, n);
         assert_int_equal(v.offset[0], 0);
         assert_int_equal(v.offset[nranks], n);
@@ -53,10 +54,10 @@ TEST(unpack_undoes_pack_for_any_element_size)
         for (size_t k = 0; k < 40 * size; k++) {
             in[k] = (unsigned char)below(256);
         }
-        eqp_move_pack(plan, size, in, packed);
-        eqp_move_unpack(plan, size, packed, out);
+        eqp__move_pack(plan, size, in, packed);
+        eqp__move_unpack(plan, size, packed, out);
         assert_memory_equal(in, out, 40 * size);
-        int64_t first = eqp_move_plan_arrays(plan).order[0];
+        int64_t first = eqp__move_plan_arrays(plan).order[0];
         assert_memory_equal(packed, in + (size_t)first * size, size);
     }
     eqp_move_plan_free(plan);
@@ -73,6 +74,6 @@ TEST(wrong_destinations_make_no_plan)
     assert_refused(eqp_move_plan_create(0, NULL, 0, &plan));
     assert_null(plan);
     assert_ok(eqp_move_plan_create(0, NULL, 3, &plan));
-    assert_int_equal(eqp_move_plan_arrays(plan).offset[3], 0);
+    assert_int_equal(eqp__move_plan_arrays(plan).offset[3], 0);
     eqp_move_plan_free(plan);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Times of messages and collective calls, and the model fitted to timings. */
 
+#include "move/evaluation.h"
 #include "move/network.h"
 #include "unit.h"
-
-#include <equipoise/more/whatif.h>
 
 enum { SIZES = 6, RANKS = 24 };
 
@@ -79,7 +78,7 @@ TEST(collective_calls_default_to_the_cost_of_messages)
     assert_true(is_near(eqp__network_gathering(&plain, 5, 150), 3 * 2e-6 + 150e-9));
     assert_true(is_near(eqp__network_reduction(&told, 8), 3e-6) && eqp__network_reduction(&told, 1) == 0);
     assert_true(is_near(eqp__network_gathering(&told, 9, 10), 4 * 5e-6 + 30e-9));
-    assert_ok(eqp_exchange_count_all(bytes, 5, &told, &traffic));
+    assert_ok(eqp__exchange_count_all(bytes, 5, &told, &traffic));
     for (int p = 0; p < 5; p++) {
         assert_true(is_near(seconds[p], eqp__network_gathering(&told, 5, (double)(150 - bytes[p]))));
     }

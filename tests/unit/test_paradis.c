@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Networks of dislocations: what is read is what stands there, in blocks of any size, from one file or several, packed
  * or not; what is written comes back to the last bit. */
+#include "io/paradis_text.h"
 #include "paradis_files.h"
 
 #include <locale.h>
@@ -238,7 +239,7 @@ TEST(positions_are_folded_into_the_box)
     for (int i = 0; i < COUNT_OF(from); i++) {
         double x[3] = {from[i], -from[i], from[i]};
 
-        eqp_paradis_fold(min, max, periodic, x);
+        eqp__paradis_fold(min, max, periodic, x);
         assert_true(x[2] == from[i]);
         for (int d = 0; d < 2; d++) {
             assert_true(x[d] >= -1 && x[d] < 3);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters of dislocation runs: defaults, what follows from what, ranges, and files that come back as they were. */
+#include "io/paradis_text.h"
 #include "paradis_files.h"
 
 static const char usual[] =
@@ -127,7 +128,7 @@ TEST(what_is_not_understood_is_written_again)
     eqp_paradis_control c = control_good(text), back = eqp_paradis_control_defaults;
 
     assert_string_equal(c.others, kept);
-    assert_ok(eqp_paradis_control_write(in_folder("copy"), &c, NULL));
+    assert_ok(eqp__paradis_control_write(in_folder("copy"), &c, NULL));
     assert_ok(eqp_paradis_control_read(in_folder("copy"), &back, NULL, NULL, NULL));
     assert_string_equal(back.others, kept);
     eqp_paradis_control_free(&c);
@@ -321,7 +322,7 @@ TEST(what_is_written_comes_back_to_the_last_bit)
         c.first_step = INT64_C(12345678901);
         c.time = 1e-9 / 3;
         c.boundary[1] = 1;
-        assert_ok(eqp_paradis_control_write(in_folder("copy"), &c, NULL));
+        assert_ok(eqp__paradis_control_write(in_folder("copy"), &c, NULL));
         back = eqp_paradis_control_defaults;
         assert_ok(eqp_paradis_control_read(in_folder("copy"), &back, NULL, NULL, NULL));
         assert_string_equal(back.others, c.others);
@@ -333,9 +334,9 @@ TEST(what_is_written_comes_back_to_the_last_bit)
         assert_ok(eqp_paradis_control_complete(&c, NULL, NULL));
     }
     snprintf(c.mobility, sizeof c.mobility, "a \"b");
-    assert_refused(eqp_paradis_control_write(in_folder("copy"), &c, NULL));
+    assert_refused(eqp__paradis_control_write(in_folder("copy"), &c, NULL));
     memset(c.mobility, 'x', sizeof c.mobility);
-    assert_refused(eqp_paradis_control_write(in_folder("copy"), &c, NULL));
+    assert_refused(eqp__paradis_control_write(in_folder("copy"), &c, NULL));
     eqp_paradis_control_free(&c);
 }
 
@@ -347,7 +348,7 @@ TEST(a_torn_file_is_refused)
     eqp_message message = {""};
 
     strcpy(c.checksum, "0123456789abcdef");
-    assert_ok(eqp_paradis_control_write(in_folder("whole"), &c, NULL));
+    assert_ok(eqp__paradis_control_write(in_folder("whole"), &c, NULL));
     assert_ok(eqp_paradis_control_read(in_folder("whole"), &back, NULL, NULL, NULL));
     assert_string_equal(back.checksum, "0123456789abcdef");
     FILE *file = fopen(in_folder("whole"), "r");

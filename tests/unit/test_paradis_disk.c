@@ -4,8 +4,9 @@
 #include "paradis_files.h"
 
 #include "failing_malloc.h"
+#include "io/paradis_text.h"
 
-#include <equipoise/more/vtk.h>
+#include <equipoise/more/io.h>
 
 #include <zlib.h>
 
@@ -82,7 +83,7 @@ static int write_some(int kind, const char *path, eqp_message *message)
     case DATA:
         return network_write(path, model_network(), message);
     case CONTROL:
-        return eqp_paradis_control_write(path, &eqp_paradis_control_defaults, message);
+        return eqp__paradis_control_write(path, &eqp_paradis_control_defaults, message);
     case LINES:
         return write_lines(path, message);
     default:

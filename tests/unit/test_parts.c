@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "methods/frame/parts.h"
 
 #include "unit.h"
 
-#include <equipoise/more/assign.h>
 #include <equipoise/more/random.h>
 
 static uint64_t draws;
@@ -19,13 +19,13 @@ TEST(loads_and_imbalance_are_those_of_the_definition)
     double load[3];
     eqp_part_loads loads;
 
-    assert_ok(eqp_parts_load(5, weight, part, 3, NULL, load, &loads));
+    assert_ok(eqp__parts_load(5, weight, part, 3, NULL, load, &loads));
     assert_true(load[0] == 8 && load[1] == 7 && load[2] == 0);
     assert_true(loads.total == 15 && loads.max == 8 && loads.mean == 5);
     assert_true(fabs(loads.imbalance - 0.6) < 1e-12);
     assert_int_equal(loads.heaviest, 0);
     assert_int_equal(loads.empty, 1);
-    assert_ok(eqp_parts_load(5, weight, part, 3, share, NULL, &loads));
+    assert_ok(eqp__parts_load(5, weight, part, 3, share, NULL, &loads));
     assert_int_equal(loads.heaviest, 1);
     assert_true(fabs(loads.imbalance - (7 / (15 * 0.25) - 1)) < 1e-12);
 }
@@ -36,13 +36,13 @@ TEST(nothing_has_no_imbalance)
     const int part[2] = {0, 0}, outside[2] = {0, 3};
     eqp_part_loads loads = {.empty = -1};
 
-    assert_ok(eqp_parts_load(0, NULL, NULL, 4, NULL, NULL, &loads));
+    assert_ok(eqp__parts_load(0, NULL, NULL, 4, NULL, NULL, &loads));
     assert_true(loads.imbalance == 0);
     assert_int_equal(loads.empty, 4);
-    assert_ok(eqp_parts_load(2, weight, part, 3, NULL, NULL, &loads));
+    assert_ok(eqp__parts_load(2, weight, part, 3, NULL, NULL, &loads));
     assert_true(loads.imbalance == 0);
     assert_int_equal(loads.empty, 2);
-    assert_refused(eqp_parts_load(2, weight, outside, 3, NULL, NULL, &loads));
+    assert_refused(eqp__parts_load(2, weight, outside, 3, NULL, NULL, &loads));
     assert_int_equal(loads.empty, 2);
 }
 
@@ -63,7 +63,7 @@ TEST(overlaps_add_up_to_the_weights_of_known_items)
                 table[fresh[i]][now[i]] += weight[i];
             }
         }
-        assert_ok(eqp_overlaps_collect(N, fresh, now, weight, PARTS, &count, &list));
+        assert_ok(eqp__overlaps_collect(N, fresh, now, weight, PARTS, &count, &list));
         assert_int_equal(count, filled);
         for (int64_t k = 0; k < count; k++) {
             assert_true(list[k].weight == table[list[k].fresh][list[k].now]);
@@ -113,7 +113,7 @@ TEST(relabelling_keeps_at_least_half_of_the_most)
             list[n] = (eqp_overlap){below(nparts), below(nparts), below(50)};
             table[list[n].fresh * nparts + list[n].now] += list[n].weight;
         }
-        assert_ok(eqp_parts_relabel(nparts, NULL, n, list, number));
+        assert_ok(eqp__parts_relabel(nparts, NULL, n, list, number));
         for (int p = 0; p < nparts; p++) {
             assert_in_range(number[p], 0, nparts - 1);
             used[number[p]]++;
@@ -137,8 +137,8 @@ TEST(a_renumbered_assignment_gets_its_old_numbers)
         now[i] = i % PARTS;
         fresh[i] = (now[i] * 4 + 5) % PARTS;
     }
-    assert_ok(eqp_overlaps_collect(N, fresh, now, NULL, PARTS, &count, &list));
-    assert_ok(eqp_parts_relabel(PARTS, NULL, count, list, number));
+    assert_ok(eqp__overlaps_collect(N, fresh, now, NULL, PARTS, &count, &list));
+    assert_ok(eqp__parts_relabel(PARTS, NULL, count, list, number));
     for (int i = 0; i < N; i++) {
         assert_int_equal(number[fresh[i]], now[i]);
     }
@@ -149,7 +149,7 @@ TEST(parts_without_overlap_keep_their_number)
     const eqp_overlap one = {0, 2, 5};
     int number[5];
 
-    assert_ok(eqp_parts_relabel(5, NULL, 1, &one, number));
+    assert_ok(eqp__parts_relabel(5, NULL, 1, &one, number));
     assert_int_equal(number[0], 2);
     assert_int_equal(number[1], 1);
     assert_int_equal(number[2], 0);
@@ -163,7 +163,7 @@ TEST(parts_of_unequal_share_do_not_change_places)
     const eqp_overlap list[4] = {{0, 1, 100}, {1, 0, 100}, {0, 2, 1}, {1, 3, 1}};
     int number[4];
 
-    assert_ok(eqp_parts_relabel(4, share, 4, list, number));
+    assert_ok(eqp__parts_relabel(4, share, 4, list, number));
     for (int p = 0; p < 4; p++) {
         assert_true(share[p] == share[number[p]]);
     }
@@ -179,11 +179,11 @@ TEST(wrong_overlaps_are_refused)
     int64_t count = -7;
     eqp_overlap *list = NULL;
 
-    assert_refused(eqp_parts_relabel(2, NULL, 1, &outside, number));
-    assert_refused(eqp_parts_relabel(2, NULL, 1, &negative, number));
-    assert_refused(eqp_parts_relabel(0, NULL, 0, NULL, number));
+    assert_refused(eqp__parts_relabel(2, NULL, 1, &outside, number));
+    assert_refused(eqp__parts_relabel(2, NULL, 1, &negative, number));
+    assert_refused(eqp__parts_relabel(0, NULL, 0, NULL, number));
     assert_int_equal(number[0], -7);
-    assert_refused(eqp_overlaps_collect(1, fresh, now, NULL, 2, &count, &list));
+    assert_refused(eqp__overlaps_collect(1, fresh, now, NULL, 2, &count, &list));
     assert_int_equal(count, -7);
     assert_null(list);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* If any allocation fails, an assignment or plan returns EQP_ERR_MEMORY and changes nothing. */
 
-#include <equipoise/more/assign.h>
-#include <equipoise/more/move.h>
+#include <equipoise/more/comm.h>
+#include <equipoise/more/methods.h>
 
 #include "failing_malloc.h"
+#include "methods/frame/hypergraph.h"
+#include "methods/frame/parts.h"
+#include "methods/frame/repair.h"
 #include "unit.h"
 
 /* Small enough that the C library's sort takes no memory of its own. */
@@ -50,7 +53,7 @@ static eqp_hypergraph *graph;
 
 static int build(void)
 {
-    return eqp_hypergraph_create(N, weight, pin_first, pin, &graph);
+    return eqp__hypergraph_create(N, weight, pin_first, pin, &graph);
 }
 
 static int not_built(void)
@@ -63,7 +66,7 @@ static eqp_repair_result result = {.moved = -1};
 
 static int repair(void)
 {
-    return eqp_repair(N, weight, graph, PARTS, NULL, 0.01, part, &result);
+    return eqp__parts_repair(N, weight, graph, PARTS, NULL, 0.01, part, &result);
 }
 
 static int not_repaired(void)
@@ -81,7 +84,7 @@ TEST(hypergraphs_and_repairs_survive_failing_allocations)
     fail_one_by_one(build, not_built);
     fail_one_by_one(repair, not_repaired);
     assert_true(result.moved > 0);
-    eqp_hypergraph_free(graph);
+    eqp__hypergraph_free(graph);
 }
 
 static const int fresh[N] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}, now[N] = {1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0};
@@ -91,7 +94,7 @@ static int number[PARTS] = {-1, -1, -1};
 
 static int collect(void)
 {
-    return eqp_overlaps_collect(N, fresh, now, NULL, PARTS, &noverlaps, &overlaps);
+    return eqp__overlaps_collect(N, fresh, now, NULL, PARTS, &noverlaps, &overlaps);
 }
 
 static int not_collected(void)
@@ -101,7 +104,7 @@ static int not_collected(void)
 
 static int relabel(void)
 {
-    return eqp_parts_relabel(PARTS, NULL, noverlaps, overlaps, number);
+    return eqp__parts_relabel(PARTS, NULL, noverlaps, overlaps, number);
 }
 
 static int not_relabelled(void)

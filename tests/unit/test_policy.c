@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "decide/policy.h"
 
 #include "unit.h"
-
-#include <equipoise/more/decide.h>
 
 static eqp_policy_options options_of(eqp_policy_mode mode, int64_t every)
 {
@@ -17,7 +16,7 @@ static eqp_policy policy_of(const eqp_policy_options *options)
 {
     eqp_policy policy;
 
-    assert_ok(eqp_policy_init(&policy, options));
+    assert_ok(eqp__policy_init(&policy, options));
     return policy;
 }
 
@@ -41,14 +40,14 @@ static int run(const eqp_policy_options *options, int n, double fresh, double ag
     int maps = 0, age = 0;
 
     for (int i = 0; i < n; i++) {
-        renewed[i] = eqp_policy_wants(&policy);
+        renewed[i] = eqp__policy_wants(&policy);
         age = renewed[i] ? 0 : age + 1;
         maps += renewed[i];
         trace[i] = (eqp_policy_sample){.seconds_mean = 1.0,
                                        .seconds_max = 1.0 + fresh + ageing * age,
                                        .rebalanced = renewed[i],
                                        .balance_seconds = price};
-        assert_ok(eqp_policy_record(&policy, &trace[i]));
+        assert_ok(eqp__policy_record(&policy, &trace[i]));
     }
     return maps;
 }
@@ -123,12 +122,12 @@ TEST(a_hiccup_that_is_over_is_no_reason)
     const eqp_policy_sample hiccup = {.seconds_max = 9.0, .seconds_mean = 1.0};
     eqp_policy policy = automatic();
 
-    assert_ok(eqp_policy_record(&policy, &s));
-    assert_ok(eqp_policy_record(&policy, &hiccup));
-    assert_true(eqp_policy_wants(&policy));
+    assert_ok(eqp__policy_record(&policy, &s));
+    assert_ok(eqp__policy_record(&policy, &hiccup));
+    assert_true(eqp__policy_wants(&policy));
     s.rebalanced = false;
-    assert_ok(eqp_policy_record(&policy, &s));
-    assert_false(eqp_policy_wants(&policy));
+    assert_ok(eqp__policy_record(&policy, &s));
+    assert_false(eqp__policy_wants(&policy));
 }
 
 TEST(a_hiccup_right_after_balancing_hides_nothing)
@@ -139,15 +138,15 @@ TEST(a_hiccup_right_after_balancing_hides_nothing)
     const eqp_policy_sample bad = {.seconds_max = 1.5, .seconds_mean = 1.0};
     eqp_policy policy = automatic();
 
-    assert_ok(eqp_policy_record(&policy, &hiccup));
-    assert_ok(eqp_policy_record(&policy, &good));
+    assert_ok(eqp__policy_record(&policy, &hiccup));
+    assert_ok(eqp__policy_record(&policy, &good));
     assert_true(policy.reached == 0.0);
     for (int i = 0; i < 6; i++) {
-        assert_ok(eqp_policy_record(&policy, &bad));
+        assert_ok(eqp__policy_record(&policy, &bad));
         /* The hiccup is no loss of the map's. */
-        assert_true(i > 0 || !eqp_policy_wants(&policy));
+        assert_true(i > 0 || !eqp__policy_wants(&policy));
     }
-    assert_true(eqp_policy_wants(&policy));
+    assert_true(eqp__policy_wants(&policy));
 }
 
 TEST(later_luck_does_not_move_the_mark)
@@ -157,11 +156,11 @@ TEST(later_luck_does_not_move_the_mark)
     eqp_policy policy = automatic();
 
     for (int i = 0; i < o.settle; i++) {
-        assert_ok(eqp_policy_record(&policy, &s));
+        assert_ok(eqp__policy_record(&policy, &s));
         s.rebalanced = false;
     }
     s.seconds_max = 1.0;
-    assert_ok(eqp_policy_record(&policy, &s));
+    assert_ok(eqp__policy_record(&policy, &s));
     assert_near(policy.reached, 0.2, 1e-15);
 }
 
@@ -171,8 +170,8 @@ TEST(without_work_there_is_no_imbalance)
     eqp_policy policy = automatic();
 
     for (int i = 0; i < 10; i++) {
-        assert_ok(eqp_policy_record(&policy, &s));
-        assert_false(eqp_policy_wants(&policy));
+        assert_ok(eqp__policy_record(&policy, &s));
+        assert_false(eqp__policy_wants(&policy));
         s.rebalanced = false;
     }
 }
@@ -185,8 +184,8 @@ TEST(a_policy_can_be_stored_and_goes_on)
     (void)run(&o, 60, 0.02, 0.02, 0.9);
     for (int i = 0; i < 60; i++) {
         memcpy(&copy, &policy, sizeof copy);
-        assert_int_equal(eqp_policy_wants(&copy), renewed[i]);
-        assert_ok(eqp_policy_record(&copy, &trace[i]));
+        assert_int_equal(eqp__policy_wants(&copy), renewed[i]);
+        assert_ok(eqp__policy_record(&copy, &trace[i]));
         policy = copy;
     }
 }
@@ -201,16 +200,16 @@ TEST(a_new_map_is_announced)
         eqp_policy policy = policy_of(&options[o]);
         int age = 0, maps = 0, announced = 0;
         bool ready = false;
-        assert_false(eqp_policy_may_want(&policy)); /* the first map is made without */
+        assert_false(eqp__policy_may_want(&policy)); /* the first map is made without */
         for (int i = 0; i < 400; i++) {
-            const bool wants = eqp_policy_wants(&policy);
+            const bool wants = eqp__policy_wants(&policy);
             assert_true(!wants || ready || i == 0);
             age = wants ? 0 : age + 1;
             maps += wants;
-            ready = eqp_policy_may_want(&policy); /* before the step is known */
+            ready = eqp__policy_may_want(&policy); /* before the step is known */
             announced += ready;
             const eqp_policy_sample sample = {1.03 + 0.005 * age, 1.0, wants, 2.0, 0.0, 0.0, false, false, 0.0};
-            assert_ok(eqp_policy_record(&policy, &sample));
+            assert_ok(eqp__policy_record(&policy, &sample));
         }
         if (o == 2) {
             assert_int_equal(maps, 1);
@@ -231,13 +230,13 @@ static int run_work(const eqp_policy_options *options, int n, double first, doub
     int maps = 0;
 
     for (int i = 0; i < n; i++) {
-        const bool ready = eqp_policy_may_want(&policy);
+        const bool ready = eqp__policy_may_want(&policy);
 
-        sample.rebalanced = eqp_policy_wants(&policy);
+        sample.rebalanced = eqp__policy_wants(&policy);
         assert_true(!sample.rebalanced || ready || i == 0 || options->jump < INFINITY);
         maps += sample.rebalanced;
         sample.work_imbalance = maps > 1 ? later : first;
-        assert_ok(eqp_policy_record(&policy, &sample));
+        assert_ok(eqp__policy_record(&policy, &sample));
     }
     return maps;
 }
@@ -288,17 +287,17 @@ static void count_actions(const eqp_policy_options *options, bool repairable, do
         .seconds_max = 1.5, .seconds_mean = 1.0, .promised = 0.01, .repairable = repairable, .work_imbalance = 0.01};
 
     actions[EQP_KEEP] = actions[EQP_REPAIR] = actions[EQP_RENEW] = 0;
-    assert_ok(eqp_policy_init(&policy, options));
+    assert_ok(eqp__policy_init(&policy, options));
     for (int i = 0; i < 400; i++) {
-        const eqp_policy_action action = eqp_policy_advise(&policy);
+        const eqp_policy_action action = eqp__policy_advise(&policy);
 
-        assert_int_equal(eqp_policy_wants(&policy), action != EQP_KEEP);
+        assert_int_equal(eqp__policy_wants(&policy), action != EQP_KEEP);
         actions[action]++;
         sample.rebalanced = action != EQP_KEEP;
         sample.repaired = action == EQP_REPAIR;
         sample.balance_seconds = sample.repaired ? price : 2.0;
         sample.work_imbalance = action == EQP_KEEP ? sample.work_imbalance + 0.01 : 0.01;
-        assert_ok(eqp_policy_record(&policy, &sample));
+        assert_ok(eqp__policy_record(&policy, &sample));
     }
 }
 
@@ -326,7 +325,7 @@ TEST(uneven_work_is_repaired_where_that_costs_less)
     assert_int_equal(actions[EQP_RENEW], 1 + 399 / 3);
     count_actions(&never, true, 0.0, actions);
     assert_int_equal(actions[EQP_KEEP], 399);
-    assert_int_equal(eqp_policy_advise(NULL), EQP_KEEP);
+    assert_int_equal(eqp__policy_advise(NULL), EQP_KEEP);
 }
 
 /* Losses that repairs have cured do not ask for a new map; losses that remain do. */
@@ -337,16 +336,16 @@ TEST(seconds_that_repairs_do_not_cure_ask_for_a_map)
         eqp_policy_sample s = {1.0, 1.0, true, 4.0, 0.0, 0.01, false, true, 0.0};
         int maps = 0;
 
-        assert_ok(eqp_policy_record(&policy, &s));
+        assert_ok(eqp__policy_record(&policy, &s));
         for (int i = 0; i < 100; i++) {
-            const eqp_policy_action action = eqp_policy_advise(&policy);
+            const eqp_policy_action action = eqp__policy_advise(&policy);
             maps += action == EQP_RENEW;
             s.rebalanced = action != EQP_KEEP;
             s.repaired = action == EQP_REPAIR;
             s.balance_seconds = s.repaired ? 0.1 : 4.0;
             s.work_imbalance = s.repaired ? 0.01 : 0.21;
             s.seconds_max = 1.0 + s.work_imbalance - 0.01 + (cures ? 0.0 : 0.1);
-            assert_ok(eqp_policy_record(&policy, &s));
+            assert_ok(eqp__policy_record(&policy, &s));
         }
         assert_int_equal(maps, cures ? 0 : 1); /* the second map loses as much from its first step on */
     }
@@ -362,9 +361,9 @@ static void count_actions_exchanging(double fresh, double repaired, int actions[
     double beside = 0.0;
 
     actions[EQP_KEEP] = actions[EQP_REPAIR] = actions[EQP_RENEW] = 0;
-    assert_ok(eqp_policy_init(&policy, &o));
+    assert_ok(eqp__policy_init(&policy, &o));
     for (int i = 0; i < 200; i++) {
-        const eqp_policy_action action = eqp_policy_advise(&policy);
+        const eqp_policy_action action = eqp__policy_advise(&policy);
         actions[action]++;
         s.rebalanced = action != EQP_KEEP;
         s.repaired = action == EQP_REPAIR;
@@ -372,7 +371,7 @@ static void count_actions_exchanging(double fresh, double repaired, int actions[
         s.work_imbalance = s.rebalanced ? 0.01 : s.work_imbalance + 0.02;
         beside = s.repaired ? repaired - 1.0 : s.rebalanced ? fresh - 1.0 : beside;
         s.seconds_max = 1.0 + beside + s.work_imbalance;
-        assert_ok(eqp_policy_record(&policy, &s));
+        assert_ok(eqp__policy_record(&policy, &s));
     }
 }
 
@@ -399,13 +398,13 @@ TEST(maps_without_a_promise_are_judged_by_their_first_step)
     eqp_policy policy = automatic();
 
     for (int i = 0; i < 100; i++) {
-        assert_ok(eqp_policy_record(&policy, &s));
-        assert_false(eqp_policy_wants(&policy));
+        assert_ok(eqp__policy_record(&policy, &s));
+        assert_false(eqp__policy_wants(&policy));
         s.rebalanced = false;
     }
     s.work_imbalance = 1.01;
-    assert_ok(eqp_policy_record(&policy, &s));
-    assert_true(eqp_policy_wants(&policy));
+    assert_ok(eqp__policy_record(&policy, &s));
+    assert_true(eqp__policy_wants(&policy));
 }
 
 TEST(invalid_options_and_samples_are_refused)
@@ -416,13 +415,13 @@ TEST(invalid_options_and_samples_are_refused)
     eqp_policy_sample bad[] = {ok, ok, ok, ok, ok, ok};
     eqp_policy policy = policy_of(&good), old;
 
-    assert_ok(eqp_policy_record(&policy, &ok));
+    assert_ok(eqp__policy_record(&policy, &ok));
     memcpy(&old, &policy, sizeof old);
     wrong[0].imbalance_tol = NAN;
     wrong[1].settle = 0;
     wrong[2].jump = NAN;
     for (int i = 0; i < COUNT_OF(wrong); i++) {
-        assert_refused(eqp_policy_init(&policy, &wrong[i]));
+        assert_refused(eqp__policy_init(&policy, &wrong[i]));
     }
     bad[0].seconds_max = NAN;
     bad[1].seconds_mean = -1.0;
@@ -431,10 +430,10 @@ TEST(invalid_options_and_samples_are_refused)
     bad[4].work_imbalance = -0.1;
     bad[5].promised = INFINITY;
     for (int i = 0; i < COUNT_OF(bad); i++) {
-        assert_int_equal(eqp_policy_record(&policy, &bad[i]), EQP_ERR_DATA);
+        assert_int_equal(eqp__policy_record(&policy, &bad[i]), EQP_ERR_DATA);
     }
     assert_memory_equal(&policy, &old, sizeof old);
     /* The cost of a map is ignored in a step without one. */
     bad[3].rebalanced = false;
-    assert_ok(eqp_policy_record(&policy, &bad[3]));
+    assert_ok(eqp__policy_record(&policy, &bad[3]));
 }

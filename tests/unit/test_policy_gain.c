@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The policies `auto` and `gain` near the end of a run. */
-
+#include "decide/policy.h"
 #include "unit.h"
-
-#include <equipoise/more/decide.h>
-#include <equipoise/more/hindsight.h>
 
 enum { MOST = 200 };
 
@@ -14,7 +11,7 @@ static eqp_policy policy_of(eqp_policy_mode mode)
     eqp_policy policy;
 
     o.mode = mode;
-    assert_ok(eqp_policy_init(&policy, &o));
+    assert_ok(eqp__policy_init(&policy, &o));
     return policy;
 }
 
@@ -32,7 +29,7 @@ static eqp_policy_sample step_of(double imbalance, eqp_policy_action action, dou
 
 static void record(eqp_policy *policy, eqp_policy_sample sample)
 {
-    assert_ok(eqp_policy_record(policy, &sample));
+    assert_ok(eqp__policy_record(policy, &sample));
 }
 
 /* A made-up run: what a map loses at some age. */
@@ -54,8 +51,8 @@ static double seconds_by(eqp_policy_mode mode, const made_up *of)
     int since = 0;
 
     for (int t = 0; t < of->n; t++) {
-        assert_ok(eqp_policy_expect(&policy, of->n - t));
-        const bool renew = eqp_policy_wants(&policy);
+        assert_ok(eqp__policy_expect(&policy, of->n - t));
+        const bool renew = eqp__policy_wants(&policy);
         since = renew ? t : since;
         sum += 1.0 + loss_of(of, t - since) + (renew && t > 0 ? of->price : 0.0);
         record(&policy, step_of(loss_of(of, t - since), renew ? EQP_RENEW : EQP_KEEP, of->price, of->fresh));
@@ -74,7 +71,7 @@ static double best_of(const made_up *of)
             aged[s * of->n + t] = 1.0 + loss_of(of, t - s);
         }
     }
-    assert_ok(eqp_policy_hindsight(of->n, aged, of->price, &best, NULL));
+    assert_ok(eqp__policy_hindsight(of->n, aged, of->price, &best, NULL));
     return best;
 }
 
@@ -117,17 +114,17 @@ TEST(the_remaining_steps_decide)
         for (int t = 1; t < 40; t++) {
             record(&policy, step_of(t < 20 ? 0.01 : 0.21, EQP_KEEP, 0.0, 0.0));
         }
-        assert_true(policy.left == INT64_MAX && eqp_policy_wants(&policy));
-        assert_ok(eqp_policy_expect(&policy, 9)); /* 9 x 0.2 < 2 */
-        assert_false(eqp_policy_wants(&policy));
-        assert_ok(eqp_policy_expect(&policy, 11));
-        assert_int_equal(eqp_policy_advise(&policy), EQP_RENEW);
+        assert_true(policy.left == INT64_MAX && eqp__policy_wants(&policy));
+        assert_ok(eqp__policy_expect(&policy, 9)); /* 9 x 0.2 < 2 */
+        assert_false(eqp__policy_wants(&policy));
+        assert_ok(eqp__policy_expect(&policy, 11));
+        assert_int_equal(eqp__policy_advise(&policy), EQP_RENEW);
         record(&policy, step_of(0.21, EQP_KEEP, 0.0, 0.0));
         record(&policy, step_of(0.21, EQP_KEEP, 0.0, 0.0));
-        assert_true(policy.left == 9 && !eqp_policy_wants(&policy));
-        assert_refused(eqp_policy_expect(&policy, -1));
+        assert_true(policy.left == 9 && !eqp__policy_wants(&policy));
+        assert_refused(eqp__policy_expect(&policy, -1));
         assert_true(policy.left == 9);
-        assert_ok(eqp_policy_expect(&policy, 0));
+        assert_ok(eqp__policy_expect(&policy, 0));
         record(&policy, step_of(0.21, EQP_KEEP, 0.0, 0.0));
         assert_true(policy.left == 0);
     }
@@ -158,27 +155,27 @@ TEST(gain_takes_the_best_remedy_so_far)
 {
     eqp_policy policy = uneven(0.1, 0.02);
 
-    assert_int_equal(eqp_policy_advise(&policy), EQP_REPAIR); /* a tenth of a map, nearly as good */
+    assert_int_equal(eqp__policy_advise(&policy), EQP_REPAIR); /* a tenth of a map, nearly as good */
     policy = uneven(0.1, 0.25);
-    assert_int_equal(eqp_policy_advise(&policy), EQP_RENEW); /* it has cured nothing */
+    assert_int_equal(eqp__policy_advise(&policy), EQP_RENEW); /* it has cured nothing */
     policy = uneven(1.5, 0.01);
-    assert_int_equal(eqp_policy_advise(&policy), EQP_RENEW); /* it costs more than a map */
+    assert_int_equal(eqp__policy_advise(&policy), EQP_RENEW); /* it costs more than a map */
     policy = uneven(0.1, 0.02);
     policy.repairable = false;
-    assert_int_equal(eqp_policy_advise(&policy), EQP_RENEW);
+    assert_int_equal(eqp__policy_advise(&policy), EQP_RENEW);
     /* Before the first repair: a quarter of a map. A constant loss since the first step is not ageing. */
     policy = policy_of(EQP_POLICY_GAIN);
     record(&policy, step_of(0.3, EQP_RENEW, 1.0, 0.3));
     for (int t = 0; t < 100; t++) {
         record(&policy, step_of(0.3, EQP_KEEP, 0.0, 0.0));
         policy.repairable = true;
-        assert_int_equal(eqp_policy_advise(&policy), EQP_KEEP);
+        assert_int_equal(eqp__policy_advise(&policy), EQP_KEEP);
     }
     for (int t = 0; t < 2; t++) {
         record(&policy, step_of(0.6, EQP_KEEP, 0.0, 0.0));
     }
     policy.repairable = true;
-    assert_int_equal(eqp_policy_advise(&policy), EQP_REPAIR);
+    assert_int_equal(eqp__policy_advise(&policy), EQP_REPAIR);
 }
 
 TEST(a_hiccup_is_no_gain)
@@ -192,15 +189,15 @@ TEST(a_hiccup_is_no_gain)
     for (int t = 0; t < 50; t++) {
         sample.seconds_max = t % 10 == 9 ? 1.5 : 1.03;
         record(&policy, sample);
-        assert_int_equal(eqp_policy_advise(&policy), EQP_KEEP);
+        assert_int_equal(eqp__policy_advise(&policy), EQP_KEEP);
     }
     sample.seconds_max = 1.5;
     record(&policy, sample);
-    assert_int_equal(eqp_policy_advise(&policy), EQP_RENEW); /* the second in turn */
+    assert_int_equal(eqp__policy_advise(&policy), EQP_RENEW); /* the second in turn */
     record(&policy, step_of(0.0, EQP_RENEW, 0.1, 0.0));
     for (int t = 0; t < 50; t++) {
         record(&policy, step_of(0.019, EQP_KEEP, 0.0, 0.0)); /* within the tolerance */
-        assert_int_equal(eqp_policy_advise(&policy), EQP_KEEP);
+        assert_int_equal(eqp__policy_advise(&policy), EQP_KEEP);
     }
 }
 
@@ -211,9 +208,9 @@ TEST(gain_announces_a_map)
     int maps = 0, announced = 0, all = 0, age = 0;
 
     for (int t = 0; t < 200; t++) {
-        const bool said = eqp_policy_may_want(&policy);
+        const bool said = eqp__policy_may_want(&policy);
         record(&policy, step_of(0.01 + 0.01 * age, t == 0 || age == 0 ? EQP_RENEW : EQP_KEEP, 1.0, 0.01));
-        const bool wants = eqp_policy_wants(&policy);
+        const bool wants = eqp__policy_wants(&policy);
         maps += wants;
         announced += wants && said;
         all += said;

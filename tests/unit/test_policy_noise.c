@@ -62,11 +62,11 @@ static double run(const world *w, eqp_policy_mode mode, int64_t steps, int *maps
     int64_t age = 0;
 
     options.mode = mode;
-    assert_ok(eqp_policy_init(&policy, &options));
+    assert_ok(eqp__policy_init(&policy, &options));
     assert_ok(eqp__rank_noise_create(w->nranks, &noise));
     *maps = -1;
     for (int64_t s = 0; s < steps; s++) {
-        eqp_policy_sample sample = {.balance_seconds = price, .rebalanced = eqp_policy_wants(&policy)};
+        eqp_policy_sample sample = {.balance_seconds = price, .rebalanced = eqp__policy_wants(&policy)};
         *maps += sample.rebalanced;
         age = sample.rebalanced ? 0 : age + 1;
         seconds += make_step(w, s, *maps, age, load) + (sample.rebalanced && s > 0 ? price : 0.0);
@@ -75,7 +75,7 @@ static double run(const world *w, eqp_policy_mode mode, int64_t steps, int *maps
             sample.seconds_max = fmax(sample.seconds_max, load[r]);
         }
         sample.hidden = eqp__rank_noise_record(&noise, load, sample.rebalanced, options.false_alarms);
-        assert_ok(eqp_policy_record(&policy, &sample));
+        assert_ok(eqp__policy_record(&policy, &sample));
     }
     eqp__rank_noise_free(&noise);
     return seconds;
@@ -189,16 +189,16 @@ TEST(the_rate_of_false_alarms_is_the_callers)
         eqp_policy_options options = eqp_policy_options_defaults();
         eqp_policy policy;
         options.false_alarms = rate[k];
-        assert_ok(eqp_policy_init(&policy, &options));
+        assert_ok(eqp__policy_init(&policy, &options));
         for (int64_t s = 0; s < 4000; s++) {
             double normal[2];
             eqp_random_normal(5, 0, (uint64_t)s, normal);
             const eqp_policy_sample sample = {.seconds_max = fmax(1.3 + 0.05 * normal[0], 1.0),
                                               .seconds_mean = 1.0,
-                                              .rebalanced = eqp_policy_wants(&policy),
+                                              .rebalanced = eqp__policy_wants(&policy),
                                               .balance_seconds = price};
             maps[k] += sample.rebalanced;
-            assert_ok(eqp_policy_record(&policy, &sample));
+            assert_ok(eqp__policy_record(&policy, &sample));
         }
     }
     assert_true(maps[0] > maps[1] && maps[1] >= maps[2]);
@@ -213,7 +213,7 @@ TEST(invalid_rates_are_refused)
         eqp_policy_options options = eqp_policy_options_defaults();
         eqp_policy policy;
         options.false_alarms = wrong[i];
-        assert_refused(eqp_policy_init(&policy, &options));
+        assert_refused(eqp__policy_init(&policy, &options));
     }
 }
 

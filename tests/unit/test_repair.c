@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "methods/frame/hypergraph.h"
+#include "methods/frame/parts.h"
+#include "methods/frame/repair.h"
 
 #include "unit.h"
 
-#include <equipoise/more/assign.h>
 #include <equipoise/more/random.h>
 
 #define MAX_N 400
@@ -20,7 +22,7 @@ static void check_result(int64_t n, const double *weight, int nparts, const doub
 {
     eqp_part_loads loads;
 
-    assert_ok(eqp_parts_load(n, weight, part, nparts, share, NULL, &loads));
+    assert_ok(eqp__parts_load(n, weight, part, nparts, share, NULL, &loads));
     assert_true(fabs(loads.imbalance - r->imbalance) <= 1e-9);
     assert_int_equal(loads.empty, r->empty);
     assert_int_equal(r->within, loads.imbalance <= tol + 1e-9);
@@ -54,7 +56,7 @@ TEST(fine_items_always_reach_the_tolerance)
         }
         double tol = biggest / (total * smallest);
         eqp_repair_result r;
-        assert_ok(eqp_repair(n, weight, NULL, nparts, share, tol, part, &r));
+        assert_ok(eqp__parts_repair(n, weight, NULL, nparts, share, tol, part, &r));
         check_result(n, weight, nparts, share, tol, part, &r);
         assert_true(r.within);
     }
@@ -76,7 +78,7 @@ TEST(coarse_items_come_near_the_best)
             part[i] = below(nparts);
         }
         eqp_repair_result r;
-        assert_ok(eqp_repair(3 * nparts, weight, NULL, nparts, NULL, 0.05, part, &r));
+        assert_ok(eqp__parts_repair(3 * nparts, weight, NULL, nparts, NULL, 0.05, part, &r));
         check_result(3 * nparts, weight, nparts, NULL, 0.05, part, &r);
         assert_true(r.imbalance <= 0.20);
         assert_int_equal(r.empty, 0);
@@ -95,7 +97,7 @@ TEST(heavy_items_find_places_among_small_items)
         weight[i] = i % (N / PARTS) == 7 ? 60 + below(30) : 0.5;
         part[i] = weight[i] > 1 ? below(PARTS) : i * PARTS / N;
     }
-    assert_ok(eqp_repair(N, weight, NULL, PARTS, NULL, 0.02, part, &r));
+    assert_ok(eqp__parts_repair(N, weight, NULL, PARTS, NULL, 0.02, part, &r));
     check_result(N, weight, PARTS, NULL, 0.02, part, &r);
     assert_true(r.imbalance_before > 0.5);
     assert_true(r.within);
@@ -111,7 +113,7 @@ TEST(a_balanced_assignment_is_left_alone)
         weight[i] = 1 + 0.001 * (i % 7);
         before[i] = part[i] = i % 8;
     }
-    assert_ok(eqp_repair(MAX_N, weight, NULL, 8, NULL, 0.02, part, &r));
+    assert_ok(eqp__parts_repair(MAX_N, weight, NULL, 8, NULL, 0.02, part, &r));
     assert_int_equal(r.moved, 0);
     assert_true(r.within);
     assert_memory_equal(part, before, sizeof part);
@@ -130,7 +132,7 @@ TEST(a_small_excess_moves_few_items)
     for (int i = 50; i < 60; i++) {
         part[i] = 0;
     }
-    assert_ok(eqp_repair(MAX_N, weight, NULL, 8, NULL, 0.02, part, &r));
+    assert_ok(eqp__parts_repair(MAX_N, weight, NULL, 8, NULL, 0.02, part, &r));
     assert_true(r.within);
     /* Part 0 has ten extra items, of which at most one may stay. */
     assert_in_range(r.moved, 9, 10);
@@ -146,7 +148,7 @@ TEST(items_at_the_end_of_a_run_go_to_the_neighbour)
         weight[i] = 1;
         part[i] = i < 40 ? 0 : i < 60 ? 1 : 2;
     }
-    assert_ok(eqp_repair(90, weight, NULL, 3, NULL, 0.0, part, &r));
+    assert_ok(eqp__parts_repair(90, weight, NULL, 3, NULL, 0.0, part, &r));
     assert_true(r.within);
     assert_int_equal(r.moved, 10);
     for (int i = 0; i < 90; i++) {
@@ -173,17 +175,17 @@ TEST(items_go_where_they_share_hyperedges)
     }
     weight[30] = weight[31] = 12; /* keeps the neighbour along the curve full */
     first[N] = N;
-    assert_ok(eqp_hypergraph_create(N, weight, first, pin, &graph));
+    assert_ok(eqp__hypergraph_create(N, weight, first, pin, &graph));
     double cut_before, cut;
-    assert_ok(eqp_hypergraph_cut(graph, 4, part, &cut_before));
-    assert_ok(eqp_repair(N, weight, graph, 4, NULL, 0.2, part, &r));
-    assert_ok(eqp_hypergraph_cut(graph, 4, part, &cut));
+    assert_ok(eqp__hypergraph_cut(graph, 4, part, &cut_before));
+    assert_ok(eqp__parts_repair(N, weight, graph, 4, NULL, 0.2, part, &r));
+    assert_ok(eqp__hypergraph_cut(graph, 4, part, &cut));
     assert_true(r.within);
     assert_true(cut <= cut_before);
     for (int i = 0; i < 30; i++) {
         assert_true(part[i] == 0 || (part[i] == 2 && i >= 10 && i < 20));
     }
-    eqp_hypergraph_free(graph);
+    eqp__hypergraph_free(graph);
 }
 
 TEST(no_part_stays_empty_where_items_suffice)
@@ -196,7 +198,7 @@ TEST(no_part_stays_empty_where_items_suffice)
             part[i] = round % 2 ? nparts - 1 : below(nparts);
         }
         eqp_repair_result r;
-        assert_ok(eqp_repair(n, weight, NULL, nparts, NULL, 0.1, part, &r));
+        assert_ok(eqp__parts_repair(n, weight, NULL, nparts, NULL, 0.1, part, &r));
         check_result(n, weight, nparts, NULL, 0.1, part, &r);
         assert_int_equal(r.empty, n >= nparts ? 0 : nparts - n);
     }
@@ -208,7 +210,7 @@ TEST(an_item_too_large_is_reported)
     int part[5] = {0, 0, 1, 1, 1};
     eqp_repair_result r;
 
-    assert_ok(eqp_repair(5, weight, NULL, 2, NULL, 0.02, part, &r));
+    assert_ok(eqp__parts_repair(5, weight, NULL, 2, NULL, 0.02, part, &r));
     assert_false(r.within);
     assert_true(fabs(r.imbalance_floor - (100 / 52.0 - 1)) < 1e-12);
     assert_true(fabs(r.imbalance - r.imbalance_floor) < 1e-12);
@@ -222,7 +224,7 @@ TEST(a_tiny_share_may_stay_empty)
     int part[3] = {0, 0, 0};
     eqp_repair_result r;
 
-    assert_ok(eqp_repair(3, weight, NULL, 2, share, 0.02, part, &r));
+    assert_ok(eqp__parts_repair(3, weight, NULL, 2, share, 0.02, part, &r));
     assert_true(r.within);
     assert_int_equal(r.moved, 0);
     assert_int_equal(r.empty, 1);
@@ -240,8 +242,8 @@ TEST(the_same_input_gives_the_same_repair)
     }
     memcpy(one, start, sizeof one);
     memcpy(two, start, sizeof two);
-    assert_ok(eqp_repair(MAX_N, weight, NULL, 9, NULL, 0.01, one, &r1));
-    assert_ok(eqp_repair(MAX_N, weight, NULL, 9, NULL, 0.01, two, &r2));
+    assert_ok(eqp__parts_repair(MAX_N, weight, NULL, 9, NULL, 0.01, one, &r1));
+    assert_ok(eqp__parts_repair(MAX_N, weight, NULL, 9, NULL, 0.01, two, &r2));
     assert_memory_equal(one, two, sizeof one);
     assert_true(r1.within);
     assert_int_equal(r1.moved, r2.moved);
@@ -255,13 +257,13 @@ TEST(wrong_arguments_change_nothing)
     eqp_hypergraph *graph = NULL;
     const int64_t first[2] = {0, 0};
 
-    assert_ok(eqp_hypergraph_create(1, NULL, first, NULL, &graph));
-    assert_refused(eqp_repair(2, negative, NULL, 2, NULL, 0.02, part, &r));
-    assert_refused(eqp_repair(2, weight, NULL, 2, NULL, 0.02, outside, &r));
-    assert_refused(eqp_repair(2, weight, NULL, 2, NULL, NAN, part, &r));
-    assert_refused(eqp_repair(2, weight, NULL, 0, NULL, 0.02, part, &r));
-    assert_refused(eqp_repair(2, weight, graph, 2, NULL, 0.02, part, &r));
+    assert_ok(eqp__hypergraph_create(1, NULL, first, NULL, &graph));
+    assert_refused(eqp__parts_repair(2, negative, NULL, 2, NULL, 0.02, part, &r));
+    assert_refused(eqp__parts_repair(2, weight, NULL, 2, NULL, 0.02, outside, &r));
+    assert_refused(eqp__parts_repair(2, weight, NULL, 2, NULL, NAN, part, &r));
+    assert_refused(eqp__parts_repair(2, weight, NULL, 0, NULL, 0.02, part, &r));
+    assert_refused(eqp__parts_repair(2, weight, graph, 2, NULL, 0.02, part, &r));
     assert_int_equal(r.moved, -7);
     assert_int_equal(part[1], 0);
-    eqp_hypergraph_free(graph);
+    eqp__hypergraph_free(graph);
 }

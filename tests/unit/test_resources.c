@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-
+#include "decide/lazy_state.h"
 #include "unit.h"
 
 #include <equipoise/more/lazy_model.h>
@@ -23,7 +23,7 @@ static eqp_lazy_choice choice_of(const eqp_lazy_model *model, int nranks)
 {
     eqp_lazy_choice choice = {.steps = -1};
 
-    assert_ok(eqp_lazy_choose(model, nranks, &choice));
+    assert_ok(eqp__lazy_choose(model, nranks, &choice));
     return choice;
 }
 
@@ -247,12 +247,12 @@ TEST(wrong_models_are_refused)
     wrong[5].tolerance = -0.1;
     wrong[6].own = -1.0;
     for (int i = 0; i < 7; i++) {
-        assert_int_equal(eqp_lazy_choose(&wrong[i], 4, &choice), EQP_ERR_DATA);
+        assert_int_equal(eqp__lazy_choose(&wrong[i], 4, &choice), EQP_ERR_DATA);
     }
     wrong[0] = model;
     wrong[0].steps = 0;
-    assert_refused(eqp_lazy_choose(&wrong[0], 4, &choice));
-    assert_refused(eqp_lazy_choose(&model, 0, &choice));
-    assert_refused(eqp_lazy_choose(&model, EQP_LAZY_RANKS_MAX + 1, &choice));
+    assert_refused(eqp__lazy_choose(&wrong[0], 4, &choice));
+    assert_refused(eqp__lazy_choose(&model, 0, &choice));
+    assert_refused(eqp__lazy_choose(&model, EQP_LAZY_RANKS_MAX + 1, &choice));
     assert_int_equal(choice.steps, 7);
 }

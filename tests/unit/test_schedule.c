@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include "loops/rules.h"
 #include "schedule_world.h"
 
 FREES(eqp_schedule, eqp_schedule_free)
@@ -19,7 +20,7 @@ static void assert_sizes(const char *name, const eqp_schedule_options *options, 
         assert_int_equal(chunk.first, first);
         first += chunk.count;
     }
-    assert_int_equal(eqp_schedule_left(schedule), 800 - first);
+    assert_int_equal(eqp__schedule_left(schedule), 800 - first);
 }
 
 #define SIZES(name, options, ...)                                                                                      \
@@ -50,13 +51,13 @@ TEST(fixed_size_follows_the_formula)
 {
     eqp_schedule_options o = eqp_schedule_options_defaults();
 
-    assert_true(fabs(eqp_schedule_fixed_size(800, 4, 1.0, 1.0) - 38.644) < 1e-3);
-    assert_true(fabs(eqp_schedule_fixed_size(10000, 16, 2e-3, 0.5) - 1.65199) < 1e-5);
-    assert_true(eqp_schedule_fixed_size(800, 4, 1e9, 1.0) == 200.0);
-    assert_true(eqp_schedule_fixed_size(800, 4, 0.0, 1.0) == 1.0);
-    assert_true(eqp_schedule_fixed_size(800, 4, 1.0, 0.0) == 200.0);
-    assert_true(eqp_schedule_fixed_size(800, 1, 1.0, 1.0) == 800.0);
-    assert_true(eqp_schedule_fixed_size(0, 4, 1.0, 1.0) == 1.0);
+    assert_true(fabs(eqp__schedule_fixed_size(800, 4, 1.0, 1.0) - 38.644) < 1e-3);
+    assert_true(fabs(eqp__schedule_fixed_size(10000, 16, 2e-3, 0.5) - 1.65199) < 1e-5);
+    assert_true(eqp__schedule_fixed_size(800, 4, 1e9, 1.0) == 200.0);
+    assert_true(eqp__schedule_fixed_size(800, 4, 0.0, 1.0) == 1.0);
+    assert_true(eqp__schedule_fixed_size(800, 4, 1.0, 0.0) == 200.0);
+    assert_true(eqp__schedule_fixed_size(800, 1, 1.0, 1.0) == 800.0);
+    assert_true(eqp__schedule_fixed_size(0, 4, 1.0, 1.0) == 1.0);
     o.overhead = o.deviation = 1.0;
     SIZES("fixed", &o, 39, 39, 39);
 }
@@ -95,7 +96,7 @@ static void hand_out(eqp_schedule *schedule, int64_t n, int nranks, uint64_t see
         const double seconds = eqp_random_uniform(seed, k, 3) - 0.2;
         const eqp_schedule_sample sample = {held[rank].count, seconds > -0.1 && seconds < 0 ? 0.0 : seconds, 0.0, 1e-3};
         eqp_schedule_chunk moved;
-        assert_int_equal(eqp_schedule_record(schedule, rank, &sample), seconds <= -0.1 ? EQP_ERR_DATA : EQP_OK);
+        assert_int_equal(eqp__schedule_record(schedule, rank, &sample), seconds <= -0.1 ? EQP_ERR_DATA : EQP_OK);
         seen_add(&s, held[rank]);
         assert_ok(eqp_schedule_next(schedule, rank, &held[rank]));
         if (held[rank].count == 0) {
@@ -103,7 +104,7 @@ static void hand_out(eqp_schedule *schedule, int64_t n, int nranks, uint64_t see
             idle[rank] = true;
             if (other != rank && held[other].count > 1) {
                 const int64_t first = held[other].first + held[other].count / 2;
-                assert_ok(eqp_schedule_yield(schedule, other, rank, first, &moved));
+                assert_ok(eqp__schedule_yield(schedule, other, rank, first, &moved));
                 assert_int_equal(moved.first, first);
                 assert_int_equal(moved.first + moved.count, held[other].first + held[other].count);
                 held[other].count = first - held[other].first;
@@ -114,7 +115,7 @@ static void hand_out(eqp_schedule *schedule, int64_t n, int nranks, uint64_t see
     for (int r = 0; r < nranks; r++) {
         seen_add(&s, held[r]);
     }
-    assert_int_equal(eqp_schedule_left(schedule), 0);
+    assert_int_equal(eqp__schedule_left(schedule), 0);
     free(idle);
     free(held);
     seen_end(&s);
@@ -142,7 +143,7 @@ TEST(every_iteration_once)
                 schedule = schedule_of(eqp_schedule_method_at(m)->name, sizes[i], p, &o);
                 hand_out(schedule, sizes[i], p, ++seed);
                 /* The next time step works too, with other iterations. */
-                assert_ok(eqp_schedule_restart(schedule, sizes[i] / 2 + 5));
+                assert_ok(eqp__schedule_restart(schedule, sizes[i] / 2 + 5));
                 hand_out(schedule, sizes[i] / 2 + 5, p, ++seed);
             }
         }
@@ -195,13 +196,13 @@ static void record(eqp_schedule *schedule, int rank, int64_t count, double secon
 {
     const eqp_schedule_sample sample = {count, seconds, squares, overhead};
 
-    assert_ok(eqp_schedule_record(schedule, rank, &sample));
+    assert_ok(eqp__schedule_record(schedule, rank, &sample));
 }
 
 static void assert_weights(const eqp_schedule *schedule, double first, double second)
 {
-    assert_true(fabs(eqp_schedule_weight(schedule, 0) - first) < 1e-12);
-    assert_true(fabs(eqp_schedule_weight(schedule, 1) - second) < 1e-12);
+    assert_true(fabs(eqp__schedule_weight(schedule, 0) - first) < 1e-12);
+    assert_true(fabs(eqp__schedule_weight(schedule, 1) - second) < 1e-12);
 }
 
 /* Eq. 2.4 to 2.10 by hand: 0.1 and 0.3 s an iteration, then (10 + 2 40) / (100 + 2 200) = 0.18 for the first. */
@@ -213,11 +214,11 @@ TEST(weights_follow_time_steps)
     record(schedule, 0, 40, 6.0, 0, 9);
     record(schedule, 1, 100, 30.0, 0, 9);
     assert_weights(schedule, 1, 1);
-    assert_ok(eqp_schedule_restart(schedule, 800));
+    assert_ok(eqp__schedule_restart(schedule, 800));
     assert_weights(schedule, 1.5, 0.5);
     assert_int_equal(next_size(schedule, 0), 300);
     record(schedule, 0, 200, 40.0, 0, 0);
-    assert_ok(eqp_schedule_restart(schedule, 800));
+    assert_ok(eqp__schedule_restart(schedule, 800));
     assert_weights(schedule, 2 * (1 / 0.18) / (1 / 0.18 + 1 / 0.3), 2 * (1 / 0.3) / (1 / 0.18 + 1 / 0.3));
 }
 
@@ -245,7 +246,7 @@ static void assert_four_weights(const eqp_schedule *schedule, double a, double b
     const double expected[] = {a, b, c, d};
 
     for (int r = 0; r < 4; r++) {
-        assert_true(fabs(eqp_schedule_weight(schedule, r) - expected[r]) < 1e-12);
+        assert_true(fabs(eqp__schedule_weight(schedule, r) - expected[r]) < 1e-12);
     }
 }
 
@@ -302,7 +303,7 @@ TEST(first_chunks_are_as_the_user_says)
         assert_int_equal(next_size(schedule, 0), 285);
         assert_int_equal(next_size(schedule, 1), second[m]);
         record(schedule, 0, 285, 285, 0, 0);
-        assert_true((fabs(eqp_schedule_weight(schedule, 0) - 1.5) < 1e-12) == (m == 0));
+        assert_true((fabs(eqp__schedule_weight(schedule, 0) - 1.5) < 1e-12) == (m == 0));
     }
 }
 
@@ -369,7 +370,7 @@ TEST(adaptive_factoring_without_spread_is_static)
     }
     assert_int_equal(next_size(schedule, 0), 900);
     /* The next time step starts with the first chunk. */
-    assert_ok(eqp_schedule_restart(schedule, 1600));
+    assert_ok(eqp__schedule_restart(schedule, 1600));
     assert_int_equal(next_size(schedule, 0), 200);
 }
 
@@ -388,15 +389,15 @@ TEST(bad_times_change_nothing)
             for (size_t k = 0; k < 5 + (method->learns >= EQP_SCHEDULE_LEARNS_CHUNKS); k++) {
                 const eqp_schedule_sample seconds = {5, bad[k], 0, 0}, squares = {5, 1, bad[k], 0},
                                           overhead = {5, 1, 0, bad[k]};
-                assert_int_equal(eqp_schedule_record(teased, r, &seconds), EQP_ERR_DATA);
+                assert_int_equal(eqp__schedule_record(teased, r, &seconds), EQP_ERR_DATA);
                 if (k < 5) {
-                    assert_int_equal(eqp_schedule_record(teased, r, &squares), EQP_ERR_DATA);
-                    assert_int_equal(eqp_schedule_record(teased, r, &overhead), EQP_ERR_DATA);
+                    assert_int_equal(eqp__schedule_record(teased, r, &squares), EQP_ERR_DATA);
+                    assert_int_equal(eqp__schedule_record(teased, r, &overhead), EQP_ERR_DATA);
                 }
             }
-            assert_refused(eqp_schedule_record(teased, r, &(eqp_schedule_sample){-1, 1, 0, 0}));
-            assert_refused(eqp_schedule_record(teased, 3, &(eqp_schedule_sample){1, 1, 0, 0}));
-            assert_refused(eqp_schedule_record(teased, -1, &(eqp_schedule_sample){1, 1, 0, 0}));
+            assert_refused(eqp__schedule_record(teased, r, &(eqp_schedule_sample){-1, 1, 0, 0}));
+            assert_refused(eqp__schedule_record(teased, 3, &(eqp_schedule_sample){1, 1, 0, 0}));
+            assert_refused(eqp__schedule_record(teased, -1, &(eqp_schedule_sample){1, 1, 0, 0}));
             assert_ok(eqp_schedule_next(good, r, &a));
             assert_ok(eqp_schedule_next(teased, r, &b));
             assert_true(a.first == b.first && a.count == b.count);
@@ -468,25 +469,25 @@ TEST(what_is_not_held_is_not_given)
     FREED(eqp_schedule) *schedule = schedule_of("guided", 100, 3, NULL);
     eqp_schedule_chunk chunk, moved = {-7, -7};
 
-    assert_int_equal(eqp_schedule_yield(schedule, 0, 1, 0, &moved), EQP_ERR_STATE);
+    assert_int_equal(eqp__schedule_yield(schedule, 0, 1, 0, &moved), EQP_ERR_STATE);
     assert_ok(eqp_schedule_next(schedule, 0, &chunk));
-    assert_refused(eqp_schedule_yield(schedule, 0, 0, 0, &moved));
-    assert_refused(eqp_schedule_yield(schedule, 0, 3, 0, &moved));
-    assert_refused(eqp_schedule_yield(schedule, -1, 0, 0, &moved));
-    assert_int_equal(eqp_schedule_yield(schedule, 0, 1, chunk.count, &moved), EQP_ERR_STATE);
-    assert_int_equal(eqp_schedule_yield(schedule, 0, 1, -1, &moved), EQP_ERR_STATE);
+    assert_refused(eqp__schedule_yield(schedule, 0, 0, 0, &moved));
+    assert_refused(eqp__schedule_yield(schedule, 0, 3, 0, &moved));
+    assert_refused(eqp__schedule_yield(schedule, -1, 0, 0, &moved));
+    assert_int_equal(eqp__schedule_yield(schedule, 0, 1, chunk.count, &moved), EQP_ERR_STATE);
+    assert_int_equal(eqp__schedule_yield(schedule, 0, 1, -1, &moved), EQP_ERR_STATE);
     assert_int_equal(moved.first, -7);
     assert_refused(eqp_schedule_next(schedule, 3, &moved));
     assert_refused(eqp_schedule_next(schedule, -1, &moved));
-    assert_refused(eqp_schedule_restart(schedule, -1));
+    assert_refused(eqp__schedule_restart(schedule, -1));
     assert_int_equal(moved.first, -7);
-    assert_ok(eqp_schedule_yield(schedule, 0, 1, 30, &moved));
+    assert_ok(eqp__schedule_yield(schedule, 0, 1, 30, &moved));
     assert_true(moved.first == 30 && moved.count == chunk.count - 30);
     /* Iterations given away belong to the receiver and can be given on. */
-    assert_int_equal(eqp_schedule_yield(schedule, 0, 2, 30, &moved), EQP_ERR_STATE);
-    assert_ok(eqp_schedule_yield(schedule, 1, 2, 32, &moved));
+    assert_int_equal(eqp__schedule_yield(schedule, 0, 2, 30, &moved), EQP_ERR_STATE);
+    assert_ok(eqp__schedule_yield(schedule, 1, 2, 32, &moved));
     assert_true(moved.first == 32 && moved.count == chunk.count - 32);
-    assert_true(eqp_schedule_weight(schedule, 3) == 0.0 && eqp_schedule_weight(schedule, -1) == 0.0);
+    assert_true(eqp__schedule_weight(schedule, 3) == 0.0 && eqp__schedule_weight(schedule, -1) == 0.0);
 }
 
 TEST(as_many_iterations_as_can_be_counted)
@@ -499,7 +500,7 @@ TEST(as_many_iterations_as_can_be_counted)
             assert_ok(eqp_schedule_next(schedule, i % 3, &chunk));
             assert_true(chunk.count >= 0 && chunk.count <= left && chunk.first >= 0);
             left -= chunk.count;
-            assert_true(eqp_schedule_left(schedule) == left);
+            assert_true(eqp__schedule_left(schedule) == left);
             record(schedule, i % 3, chunk.count, 1e-3 * (double)chunk.count, 0, 0);
         }
     }
@@ -526,7 +527,7 @@ TEST(morton_order_is_that_of_interleaved_bits)
         HEAP int64_t *cell = calloc((size_t)n + 1, sizeof *cell);
         seen s = seen_create(n);
         assert_non_null(cell);
-        assert_ok(eqp_schedule_morton(width, shapes[k][1], cell));
+        assert_ok(eqp__schedule_morton(width, shapes[k][1], cell));
         for (int64_t i = 0; i < n; i++) {
             seen_add(&s, (eqp_schedule_chunk){cell[i], 1});
             assert_true(i == 0 || interleave(cell[i] % width, cell[i] / width) >
@@ -535,8 +536,8 @@ TEST(morton_order_is_that_of_interleaved_bits)
         }
         seen_end(&s);
     }
-    assert_refused(eqp_schedule_morton(-1, 1, NULL));
-    assert_refused(eqp_schedule_morton(1, INT64_MAX, NULL));
+    assert_refused(eqp__schedule_morton(-1, 1, NULL));
+    assert_refused(eqp__schedule_morton(1, INT64_MAX, NULL));
 }
 
 /* 64 x 64 cells, 16 ranks: every chunk is a square, and each rank starts with its own part. */
@@ -545,7 +546,7 @@ TEST(fractiles_are_tiles)
     FREED(eqp_schedule) *schedule = schedule_of("fractiling", 4096, 16, NULL);
     eqp_schedule_chunk chunk;
 
-    for (int i = 0; eqp_schedule_left(schedule) > 0; i++) {
+    for (int i = 0; eqp__schedule_left(schedule) > 0; i++) {
         const int rank = i < 16 ? i : (int)eqp_random_below(9, (uint64_t)i, 0, 5);
         assert_ok(eqp_schedule_next(schedule, rank, &chunk));
         assert_true(chunk.count == 1 || chunk.count == 4 || chunk.count == 16 || chunk.count == 64);
@@ -556,10 +557,10 @@ TEST(fractiles_are_tiles)
 
 TEST(no_ranks_have_no_parts)
 {
-    assert_int_equal(eqp_schedule_part(10, 0, 0).count, 0);
-    assert_int_equal(eqp_schedule_part(INT64_MIN, -1, 0).count, 0);
-    assert_int_equal(eqp_schedule_part(-1, 2, 0).count, 0);
-    assert_int_equal(eqp_schedule_part(10, 2, 2).count, 0);
-    assert_int_equal(eqp_schedule_part(10, 2, INT32_MAX).count, 0);
-    assert_int_equal(eqp_schedule_part(INT64_MAX, 2, 1).count, INT64_MAX / 2);
+    assert_int_equal(eqp__schedule_part(10, 0, 0).count, 0);
+    assert_int_equal(eqp__schedule_part(INT64_MIN, -1, 0).count, 0);
+    assert_int_equal(eqp__schedule_part(-1, 2, 0).count, 0);
+    assert_int_equal(eqp__schedule_part(10, 2, 2).count, 0);
+    assert_int_equal(eqp__schedule_part(10, 2, INT32_MAX).count, 0);
+    assert_int_equal(eqp__schedule_part(INT64_MAX, 2, 1).count, INT64_MAX / 2);
 }

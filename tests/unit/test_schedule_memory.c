@@ -2,6 +2,7 @@
 /* Every allocation fails in turn: the call returns a code and changes nothing. */
 
 #include "failing_malloc.h"
+#include "loops/rules.h"
 #include "schedule_world.h"
 
 TEST(creating_survives_no_memory)
@@ -38,10 +39,10 @@ TEST(simulating_survives_no_memory)
         for (int64_t k = 0; FAILING_MALLOC(k, code = eqp_schedule_simulate(schedule, cost, &machine, &outcome)); k++) {
             assert_int_equal(code, EQP_ERR_MEMORY);
             assert_int_equal(outcome.chunks, -7);
-            assert_int_equal(eqp_schedule_left(schedule), 100);
+            assert_int_equal(eqp__schedule_left(schedule), 100);
         }
         assert_ok(code);
-        assert_int_equal(eqp_schedule_left(schedule), 0);
+        assert_int_equal(eqp__schedule_left(schedule), 0);
         eqp_schedule_free(schedule);
     }
     free(cost);
@@ -53,7 +54,7 @@ TEST(ordering_survives_no_memory)
 
     SKIP_IF(!failing_malloc_works);
     failing_malloc_start(0);
-    assert_int_equal(eqp_schedule_morton(2, 3, cell), EQP_ERR_MEMORY);
+    assert_int_equal(eqp__schedule_morton(2, 3, cell), EQP_ERR_MEMORY);
     assert_true(failing_malloc_stop() > 0);
     assert_true(cell[0] == 9 && cell[5] == 9);
 }

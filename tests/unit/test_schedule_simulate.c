@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include "loops/rules.h"
 #include "schedule_world.h"
 #include "slow.h"
 
@@ -21,7 +22,7 @@ static eqp_schedule_outcome simulate(const char *name, int64_t n, int nranks, co
     eqp_schedule_outcome outcome;
 
     assert_ok(eqp_schedule_simulate(schedule, cost, machine, &outcome));
-    assert_int_equal(eqp_schedule_left(schedule), 0);
+    assert_int_equal(eqp__schedule_left(schedule), 0);
     eqp_schedule_free(schedule);
     return outcome;
 }
@@ -264,9 +265,9 @@ TEST(adaptive_weights_learn_from_time_steps)
     machine.speed = speed;
     machine.latency = 1;
     assert_ok(eqp_schedule_simulate(schedule, cost, &machine, &first));
-    assert_ok(eqp_schedule_restart(schedule, 800));
-    assert_true(fabs(eqp_schedule_weight(schedule, 0) - 0.5) < 1e-9);
-    assert_true(fabs(eqp_schedule_weight(schedule, 1) - 1.5) < 1e-9);
+    assert_ok(eqp__schedule_restart(schedule, 800));
+    assert_true(fabs(eqp__schedule_weight(schedule, 0) - 0.5) < 1e-9);
+    assert_true(fabs(eqp__schedule_weight(schedule, 1) - 1.5) < 1e-9);
     assert_ok(eqp_schedule_simulate(schedule, cost, &machine, &second));
     assert_true(second.makespan < first.makespan);
 }
@@ -283,7 +284,7 @@ TEST(bad_worlds_are_refused)
     do {                                                                                                               \
         assert_int_equal(eqp_schedule_simulate(schedule, c, m, &o), code);                                             \
         assert_int_equal(o.chunks, -7);                                                                                \
-        assert_int_equal(eqp_schedule_left(schedule), 3);                                                              \
+        assert_int_equal(eqp__schedule_left(schedule), 3);                                                             \
     } while (0)
     for (int i = 0; i < 3; i++) {
         eqp_schedule_machine machine = EQP_SCHEDULE_MACHINE_DEFAULTS;

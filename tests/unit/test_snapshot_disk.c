@@ -10,7 +10,7 @@ enum { N = 900 };
 
 static eqp_snapshot_layout some_layout(int nfiles)
 {
-    eqp_snapshot_layout l = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
+    eqp_snapshot_layout l = eqp_snapshot_layout_defaults();
 
     l.type_n[1] = N;
     l.nfiles = nfiles;

@@ -100,7 +100,7 @@ static const eqp_attribute step = {.name = "Step", .kind = EQP_KIND_INT64, .inte
 
 static eqp_snapshot_layout layout_of_all(void)
 {
-    eqp_snapshot_layout layout = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
+    eqp_snapshot_layout layout = eqp_snapshot_layout_defaults();
 
     layout.type_n[0] = layout.type_n[1] = N / 2;
     layout.nfiles = NFILES;

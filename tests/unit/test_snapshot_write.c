@@ -93,7 +93,7 @@ static void write_whole(const char *path, const eqp_snapshot_layout *layout, con
 
 static eqp_snapshot_layout some_layout(void)
 {
-    eqp_snapshot_layout l = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
+    eqp_snapshot_layout l = eqp_snapshot_layout_defaults();
 
     l.type_n[0] = 5;
     l.type_n[1] = 11;
@@ -135,7 +135,7 @@ TEST(what_is_written_is_read_to_the_bit)
 TEST(any_number_of_types)
 {
     for (int ntypes = 1; ntypes <= EQP_SNAPSHOT_TYPES; ntypes += 5) {
-        eqp_snapshot_layout l = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
+        eqp_snapshot_layout l = eqp_snapshot_layout_defaults();
 
         l.ntypes = ntypes;
         l.type_n[0] = 2;
@@ -150,7 +150,7 @@ TEST(any_number_of_types)
 
 TEST(more_rows_than_a_buffer_holds)
 {
-    eqp_snapshot_layout l = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
+    eqp_snapshot_layout l = eqp_snapshot_layout_defaults();
     particles whole, back;
 
     l.type_n[1] = 40000;

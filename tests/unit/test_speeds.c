@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Speed models: accepted points, divisions, refusals. */
+#include "models/speeds.h"
 #include "speeds_world.h"
 
 FREES(eqp_speeds, eqp_speeds_free)
@@ -27,7 +28,7 @@ TEST(what_is_no_model_is_refused)
     kept = speeds = create(EQP_SPEEDS_AKIMA, 1, 0.0);
     for (int i = 0; i < COUNT_OF(wrong); i++) {
         assert_refused(eqp_speeds_create(EQP_SPEEDS_AKIMA, 2, wrong[i], &speeds));
-        assert_refused(eqp_speeds_resize(speeds, wrong[i]));
+        assert_refused(eqp__speeds_resize(speeds, wrong[i]));
     }
     assert_ptr_equal(speeds, kept);
     eqp_speeds_free(speeds);
@@ -83,22 +84,22 @@ TEST(bad_measurements_change_nothing)
     double speed = -7.0;
 
     for (int i = 0; i < COUNT_OF(wrong); i++) {
-        assert_int_equal(eqp_speeds_add(speeds, wrong[i].rank, wrong[i].size, wrong[i].seconds), wrong[i].code);
+        assert_int_equal(eqp__speeds_add(speeds, wrong[i].rank, wrong[i].size, wrong[i].seconds), wrong[i].code);
     }
     /* One invalid time: no rank's model changes. */
     assert_int_equal(eqp_speeds_record(speeds, share, (const double[]){1.0, NAN}), EQP_ERR_DATA);
     assert_refused(eqp_speeds_record(speeds, (const int64_t[]){10, -1}, (const double[]){1.0, 1.0}));
     /* No items in no time give no point. */
-    assert_ok(eqp_speeds_add(speeds, 0, 0.0, 0.0));
-    assert_ok(eqp_speeds_add(speeds, 0, 0.0, 1.0));
+    assert_ok(eqp__speeds_add(speeds, 0, 0.0, 0.0));
+    assert_ok(eqp__speeds_add(speeds, 0, 0.0, 1.0));
     for (int r = -1; r < 3; r++) {
-        assert_int_equal(eqp_speeds_points(speeds, r), 0);
+        assert_int_equal(eqp__speeds_points(speeds, r), 0);
     }
-    assert_int_equal(eqp_speeds_speed(speeds, 0, 1.0, &speed), EQP_ERR_STATE);
+    assert_int_equal(eqp__speeds_speed(speeds, 0, 1.0, &speed), EQP_ERR_STATE);
     assert_ok(eqp_speeds_record(speeds, share, (const double[]){1.0, 2.0}));
-    assert_refused(eqp_speeds_speed(speeds, 2, 1.0, &speed));
-    assert_refused(eqp_speeds_speed(speeds, 0, -1.0, &speed));
-    assert_refused(eqp_speeds_seconds(speeds, 0, NAN, &speed));
+    assert_refused(eqp__speeds_speed(speeds, 2, 1.0, &speed));
+    assert_refused(eqp__speeds_speed(speeds, 0, -1.0, &speed));
+    assert_refused(eqp__speeds_seconds(speeds, 0, NAN, &speed));
     assert_true(speed == -7.0);
 }
 
@@ -125,12 +126,12 @@ TEST(one_rank_gets_all_and_no_items_are_none)
     for (int k = 0; k < KINDS; k++) {
         eqp_speeds *one = create(kinds[k], 1, 1000), *none = create(kinds[k], 3, 0);
 
-        assert_ok(eqp_speeds_add(one, 0, 500, 2));
+        assert_ok(eqp__speeds_add(one, 0, 500, 2));
         assert_ok(eqp_speeds_share(one, share, &result));
         assert_true(share[0] == 1000);
         assert_near(result.seconds, 4.0, 1e-12);
         for (int r = 0; r < 3; r++) {
-            assert_ok(eqp_speeds_add(none, r, 1 + r, 2));
+            assert_ok(eqp__speeds_add(none, r, 1 + r, 2));
         }
         assert_ok(eqp_speeds_share(none, share, NULL));
         assert_true(share[0] == 0 && share[1] == 0 && share[2] == 0);
@@ -147,13 +148,13 @@ TEST(with_fewer_items_than_ranks_the_fastest_get_them)
         FREED(eqp_speeds) *speeds = create(kinds[k], 5, 2);
 
         for (int r = 0; r < 5; r++) {
-            assert_ok(eqp_speeds_add(speeds, r, 1, r == 1 || r == 3 ? 1 : 4));
+            assert_ok(eqp__speeds_add(speeds, r, 1, r == 1 || r == 3 ? 1 : 4));
         }
         assert_ok(eqp_speeds_share(speeds, share, NULL));
         assert_true(share[0] == 0 && share[1] == 1 && share[2] == 0 && share[3] == 1 && share[4] == 0);
         /* Ranks without items give no point and keep their old ones. */
         assert_ok(eqp_speeds_record(speeds, share, (const double[]){0, 1, 0, 1, 0}));
-        assert_int_equal(eqp_speeds_points(speeds, 0), 1);
+        assert_int_equal(eqp__speeds_points(speeds, 0), 1);
     }
 }
 
@@ -165,9 +166,9 @@ TEST(an_unknown_rank_is_as_fast_as_the_mean)
     for (int k = 0; k < KINDS; k++) {
         FREED(eqp_speeds) *speeds = create(kinds[k], 3, 90);
 
-        assert_ok(eqp_speeds_add(speeds, 0, 45, 45.0 / 10));
-        assert_ok(eqp_speeds_add(speeds, 2, 45, 45.0 / 20));
-        assert_ok(eqp_speeds_speed(speeds, 1, 7, &speed));
+        assert_ok(eqp__speeds_add(speeds, 0, 45, 45.0 / 10));
+        assert_ok(eqp__speeds_add(speeds, 2, 45, 45.0 / 20));
+        assert_ok(eqp__speeds_speed(speeds, 1, 7, &speed));
         assert_near(speed, 15.0, 1e-12);
         assert_ok(eqp_speeds_share(speeds, share, NULL));
         assert_true(share[0] == 20 && share[1] == 30 && share[2] == 40);
@@ -180,13 +181,13 @@ TEST(a_model_forgets_the_oldest_point)
     double speed;
 
     for (int i = 1; i <= 2 * EQP_SPEEDS_POINTS; i++) {
-        assert_ok(eqp_speeds_add(speeds, 0, 10 * i, i));
-        assert_int_equal(eqp_speeds_points(speeds, 0), i < EQP_SPEEDS_POINTS ? i : EQP_SPEEDS_POINTS);
+        assert_ok(eqp__speeds_add(speeds, 0, 10 * i, i));
+        assert_int_equal(eqp__speeds_points(speeds, 0), i < EQP_SPEEDS_POINTS ? i : EQP_SPEEDS_POINTS);
     }
     /* A repeated size replaces the value and adds no point. */
-    assert_ok(eqp_speeds_add(speeds, 0, 20 * EQP_SPEEDS_POINTS, 3 * EQP_SPEEDS_POINTS));
-    assert_int_equal(eqp_speeds_points(speeds, 0), EQP_SPEEDS_POINTS);
-    assert_ok(eqp_speeds_speed(speeds, 0, 20 * EQP_SPEEDS_POINTS, &speed));
+    assert_ok(eqp__speeds_add(speeds, 0, 20 * EQP_SPEEDS_POINTS, 3 * EQP_SPEEDS_POINTS));
+    assert_int_equal(eqp__speeds_points(speeds, 0), EQP_SPEEDS_POINTS);
+    assert_ok(eqp__speeds_speed(speeds, 0, 20 * EQP_SPEEDS_POINTS, &speed));
     assert_near(speed, 20.0 / 3.0, 1e-12);
 }
 
@@ -196,13 +197,13 @@ TEST(weighted_items_need_not_be_whole)
     double size[2];
     int64_t share[2];
 
-    assert_ok(eqp_speeds_add(speeds, 0, 1.25, 1));
-    assert_ok(eqp_speeds_add(speeds, 1, 1.25, 4));
-    assert_ok(eqp_speeds_divide(speeds, size, NULL));
+    assert_ok(eqp__speeds_add(speeds, 0, 1.25, 1));
+    assert_ok(eqp__speeds_add(speeds, 1, 1.25, 4));
+    assert_ok(eqp__speeds_divide(speeds, size, NULL));
     assert_near(size[0], 2.0, 1e-9);
     assert_near(size[1], 0.5, 1e-9);
     assert_int_equal(eqp_speeds_share(speeds, share, NULL), EQP_ERR_STATE);
-    assert_ok(eqp_speeds_resize(speeds, 5));
+    assert_ok(eqp__speeds_resize(speeds, 5));
     assert_ok(eqp_speeds_share(speeds, share, NULL));
     assert_true(share[0] == 4 && share[1] == 1);
 }
@@ -219,11 +220,11 @@ TEST(extremes_are_divided)
 
         for (int i = 1; i <= 4; i++) {
             const double at = fmax(n[k / KINDS] * i / 4.0, EQP_SPEEDS_SMALLEST);
-            assert_ok(eqp_speeds_add(speeds, 0, at, at / EQP_SPEEDS_FASTEST));
-            assert_ok(eqp_speeds_add(speeds, 1, at, at * EQP_SPEEDS_FASTEST));
-            assert_ok(eqp_speeds_add(speeds, 2, at, at / (i % 2 ? EQP_SPEEDS_FASTEST : 1e10)));
+            assert_ok(eqp__speeds_add(speeds, 0, at, at / EQP_SPEEDS_FASTEST));
+            assert_ok(eqp__speeds_add(speeds, 1, at, at * EQP_SPEEDS_FASTEST));
+            assert_ok(eqp__speeds_add(speeds, 2, at, at / (i % 2 ? EQP_SPEEDS_FASTEST : 1e10)));
         }
-        assert_ok(eqp_speeds_divide(speeds, size, &result));
+        assert_ok(eqp__speeds_divide(speeds, size, &result));
         assert_near(size[0] + size[1] + size[2], n[k / KINDS], 1e-9 * n[k / KINDS]);
         assert_true(size[0] > 0.0 && size[1] > 0.0 && size[2] > 0.0);
         assert_true(result.seconds > 0.0 && isfinite(result.seconds));
@@ -234,24 +235,24 @@ TEST(rounding_gives_the_largest_remainders_one_more)
 {
     int64_t share[4] = {-1, -1, -1, -1};
 
-    assert_ok(eqp_speeds_round(10, 4, (const double[]){1.6, 2.7, 3.3, 2.4}, share));
+    assert_ok(eqp__speeds_round(10, 4, (const double[]){1.6, 2.7, 3.3, 2.4}, share));
     assert_true(share[0] == 2 && share[1] == 3 && share[2] == 3 && share[3] == 2);
     /* Equal remainders: the lower ranks. */
-    assert_ok(eqp_speeds_round(6, 4, (const double[]){1, 1, 1, 1}, share));
+    assert_ok(eqp__speeds_round(6, 4, (const double[]){1, 1, 1, 1}, share));
     assert_true(share[0] == 2 && share[1] == 2 && share[2] == 1 && share[3] == 1);
-    assert_ok(eqp_speeds_round(0, 2, (const double[]){0, 0}, share));
+    assert_ok(eqp__speeds_round(0, 2, (const double[]){0, 0}, share));
     assert_true(share[0] == 0 && share[1] == 0);
-    assert_ok(eqp_speeds_round(7, 3, (const double[]){0, 1e308, 0}, share));
+    assert_ok(eqp__speeds_round(7, 3, (const double[]){0, 1e308, 0}, share));
     assert_true(share[0] == 0 && share[1] == 7 && share[2] == 0);
     /* Refused without a change. */
     share[0] = 77;
-    assert_int_equal(eqp_speeds_round(7, 2, (const double[]){0, 0}, share), EQP_ERR_DATA);
-    assert_int_equal(eqp_speeds_round(7, 2, (const double[]){1, -1}, share), EQP_ERR_DATA);
-    assert_int_equal(eqp_speeds_round(7, 2, (const double[]){1, NAN}, share), EQP_ERR_DATA);
-    assert_int_equal(eqp_speeds_round(7, 2, (const double[]){INFINITY, 1}, share), EQP_ERR_DATA);
-    assert_refused(eqp_speeds_round(-1, 2, (const double[]){1, 1}, share));
-    assert_refused(eqp_speeds_round(INT64_MAX, 2, (const double[]){1, 1}, share));
-    assert_refused(eqp_speeds_round(1, 0, (const double[]){1, 1}, share));
+    assert_int_equal(eqp__speeds_round(7, 2, (const double[]){0, 0}, share), EQP_ERR_DATA);
+    assert_int_equal(eqp__speeds_round(7, 2, (const double[]){1, -1}, share), EQP_ERR_DATA);
+    assert_int_equal(eqp__speeds_round(7, 2, (const double[]){1, NAN}, share), EQP_ERR_DATA);
+    assert_int_equal(eqp__speeds_round(7, 2, (const double[]){INFINITY, 1}, share), EQP_ERR_DATA);
+    assert_refused(eqp__speeds_round(-1, 2, (const double[]){1, 1}, share));
+    assert_refused(eqp__speeds_round(INT64_MAX, 2, (const double[]){1, 1}, share));
+    assert_refused(eqp__speeds_round(1, 0, (const double[]){1, 1}, share));
     assert_true(share[0] == 77);
 }
 
@@ -270,7 +271,7 @@ TEST(rounding_adds_up_and_stays_within_one_item)
             size[r] = r > 0 && i % 5 == 0 ? size[0] : exp(noise(&seed) * 40.0 - 20.0);
             sum += size[r];
         }
-        assert_ok(eqp_speeds_round(n, nranks, size, share));
+        assert_ok(eqp__speeds_round(n, nranks, size, share));
         assert_true(sum_of(nranks, share) == n);
         for (int r = 0; r < nranks; r++) {
             const double quota = (double)n * (size[r] / sum);

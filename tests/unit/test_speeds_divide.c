@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Divisions by random models: shares sum to n, none is negative, times are equal; curves between the points. */
+#include "models/speeds.h"
 #include "slow.h"
 #include "speeds_world.h"
 
@@ -26,7 +27,7 @@ static eqp_speeds *make_random(eqp_speeds_kind kind, int nranks, double n, uint6
 
         for (int i = 0; i < npoints; i++) {
             const double size = floor(n * noise(seed) * noise(seed)) + 1.0;
-            assert_ok(eqp_speeds_add(speeds, r, size, size / (level * exp(3.0 * noise(seed)))));
+            assert_ok(eqp__speeds_add(speeds, r, size, size / (level * exp(3.0 * noise(seed)))));
         }
     }
     return speeds;
@@ -42,7 +43,7 @@ static void assert_equal_times(const eqp_speeds *speeds, int nranks, const doubl
     for (int r = 0; r < nranks; r++) {
         double seconds;
 
-        assert_ok(eqp_speeds_seconds(speeds, r, size[r], &seconds));
+        assert_ok(eqp__speeds_seconds(speeds, r, size[r], &seconds));
         assert_true(seconds <= result->seconds * (1.0 + 1e-12));
         early += seconds < result->seconds * (1.0 - 2e-6);
     }
@@ -64,7 +65,7 @@ static int divide_random_models(eqp_speeds_kind kind)
         FREED(eqp_speeds) *speeds = make_random(kind, nranks, n, &seed);
         double sum = 0.0;
 
-        assert_ok(eqp_speeds_divide(speeds, size, &result));
+        assert_ok(eqp__speeds_divide(speeds, size, &result));
         for (int r = 0; r < nranks; r++) {
             assert_true(size[r] > 0.0);
             sum += size[r];
@@ -110,10 +111,10 @@ TEST(too_many_ranks_for_the_jacobian_are_bisected)
 
     assert_ok(eqp_speeds_create(EQP_SPEEDS_AKIMA, NRANKS, 1e6, &speeds));
     for (int r = 0; r < NRANKS; r++) {
-        assert_ok(eqp_speeds_add(speeds, r, 1000, 1000.0 / (1 + r % 10)));
-        assert_ok(eqp_speeds_add(speeds, r, 2000, 2000.0 / (0.5 + r % 10)));
+        assert_ok(eqp__speeds_add(speeds, r, 1000, 1000.0 / (1 + r % 10)));
+        assert_ok(eqp__speeds_add(speeds, r, 2000, 2000.0 / (0.5 + r % 10)));
     }
-    assert_ok(eqp_speeds_divide(speeds, size, &result));
+    assert_ok(eqp__speeds_divide(speeds, size, &result));
     assert_int_equal(result.solver, EQP_SPEEDS_BISECTION);
     assert_int_equal(result.hybrj_info, 0);
     for (int r = 0; r < NRANKS; r++) {
@@ -137,10 +138,10 @@ TEST(hybrj_and_bisection_find_the_same_division)
         assert_ok(eqp_speeds_create(EQP_SPEEDS_AKIMA, 3, 1000, &akima));
         for (int r = 0; r < 3; r++) {
             for (int k = 1; k <= 4; k++) {
-                assert_ok(eqp_speeds_add(akima, r, 200 * k, 200 * k / (10.0 - k + 2.0 * noise(&seed))));
+                assert_ok(eqp__speeds_add(akima, r, 200 * k, 200 * k / (10.0 - k + 2.0 * noise(&seed))));
             }
         }
-        assert_ok(eqp_speeds_divide(akima, size, &result));
+        assert_ok(eqp__speeds_divide(akima, size, &result));
         for (int r = 0; r < 3; r++) {
             /* Sizes that take the time found, by the search of the curve. */
             eqp__speed_point point[4];
@@ -148,7 +149,7 @@ TEST(hybrj_and_bisection_find_the_same_division)
 
             for (int k = 1; k <= 4; k++) {
                 point[k - 1].size = 200 * k;
-                assert_ok(eqp_speeds_speed(akima, r, 200 * k, &point[k - 1].speed));
+                assert_ok(eqp__speeds_speed(akima, r, 200 * k, &point[k - 1].speed));
             }
             eqp__curve_akima(&curve, 4, point, 1000);
             total += eqp__curve_size(&curve, result.seconds);
@@ -394,14 +395,14 @@ TEST(speeds_may_be_orders_apart)
         for (int p = 0; p < nranks * npoints; p++) {
             const double items = 1.0 + floor(100.0 * noise(&seed));
             speed = pow(10.0, (noise(&seed) - 0.5) * decades);
-            assert_ok(eqp_speeds_add(speeds, p % nranks, items, items / speed));
+            assert_ok(eqp__speeds_add(speeds, p % nranks, items, items / speed));
         }
-        assert_ok(eqp_speeds_divide(speeds, size, NULL));
+        assert_ok(eqp__speeds_divide(speeds, size, NULL));
         for (int r = 0; r < nranks; r++) {
             assert_true(size[r] > 0.0 && isfinite(size[r]));
             sum += size[r];
             for (double at = 0.5; at < 110.0; at += 0.5) {
-                assert_ok(eqp_speeds_speed(speeds, r, at, &speed));
+                assert_ok(eqp__speeds_speed(speeds, r, at, &speed));
                 assert_true(speed > 0.0 && isfinite(speed));
             }
         }

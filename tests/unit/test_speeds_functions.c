@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Declared speed functions: parsing, refusals, failing allocations here and in divisions. */
 #include "failing_malloc.h"
+#include "models/speeds.h"
 #include "speeds_world.h"
 
 #include <locale.h>
@@ -177,7 +178,7 @@ TEST(dividing_survives_failing_allocations)
             failing_malloc_start(k);
             int code = eqp_speeds_create(kind, 3, 100, &speeds);
             for (int r = 0; r < 3 && !code; r++) {
-                code = eqp_speeds_add(speeds, r, 33, 1 + r);
+                code = eqp__speeds_add(speeds, r, 33, 1 + r);
             }
             code = code ? code : eqp_speeds_share(speeds, share, &result);
             const int64_t failures = failing_malloc_stop();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Models that learn from their own divisions: constant speeds, and cliffs where memory runs out. */
+#include "models/speeds.h"
 #include "slow.h"
 #include "speeds_world.h"
 
@@ -191,10 +192,10 @@ TEST(a_rank_that_becomes_slow_is_believed)
 
         assert_ok(eqp_speeds_create(kind, 2, 1000, &speeds));
         for (int i = 1; i <= 9; i++) {
-            assert_ok(eqp_speeds_add(speeds, 0, 100 * i, i));
+            assert_ok(eqp__speeds_add(speeds, 0, 100 * i, i));
         }
-        assert_ok(eqp_speeds_add(speeds, 0, 450, 45));
-        assert_ok(eqp_speeds_speed(speeds, 0, 450, &speed));
+        assert_ok(eqp__speeds_add(speeds, 0, 450, 45));
+        assert_ok(eqp__speeds_speed(speeds, 0, 450, &speed));
         assert_near(speed, 10.0, 1e-12);
     }
 }

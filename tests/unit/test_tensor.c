@@ -2,9 +2,8 @@
 /* Rectilinear parts: grids, walls, and the part of a point. */
 #include <float.h>
 
-#include <equipoise/more/assign.h>
+#include <equipoise/more/methods.h>
 #include <equipoise/more/random.h>
-#include <equipoise/more/tensor.h>
 
 #include "failing_malloc.h"
 #include "methods/tensor/tensor.h"
@@ -99,7 +98,7 @@ static double largest_load(const int grid[3], const double *wall, const double *
 
     memset(w.sum, 0, sizeof w.sum);
     for (int64_t i = 0; i < w.n; i++) {
-        const int part = eqp_tensor_find(grid, wall, w.point + 3 * i);
+        const int part = eqp__tensor_find(grid, wall, w.point + 3 * i);
         assert_in_range(part, 0, nparts - 1);
         w.sum[part] += w.scope.heaviest > 0 ? w.weight[i] : 1;
     }
@@ -153,15 +152,15 @@ TEST(every_point_lies_in_the_part_that_is_found)
         assert_ok(cut(grids[g], NULL));
         for (int64_t i = 0; i < w.n; i++) {
             const double *x = w.point + 3 * i;
-            assert_int_equal(eqp_tensor_find(grids[g], w.wall, x), find_slowly(grids[g], w.wall, x));
+            assert_int_equal(eqp__tensor_find(grids[g], w.wall, x), find_slowly(grids[g], w.wall, x));
         }
         for (int i = 0; i < 3; i++) {
-            assert_int_equal(eqp_tensor_find(grids[g], w.wall, outside[i]), find_slowly(grids[g], w.wall, outside[i]));
+            assert_int_equal(eqp__tensor_find(grids[g], w.wall, outside[i]), find_slowly(grids[g], w.wall, outside[i]));
         }
         /* A point on a wall belongs to the part above it. */
         const double corner[3] = {w.wall[grids[g][0] - 1], w.wall[grids[g][0] + 1],
                                   w.wall[grids[g][0] + grids[g][1] + 2]};
-        assert_int_equal(eqp_tensor_find(grids[g], w.wall, corner), find_slowly(grids[g], w.wall, corner));
+        assert_int_equal(eqp__tensor_find(grids[g], w.wall, corner), find_slowly(grids[g], w.wall, corner));
     }
 }
 
@@ -174,12 +173,12 @@ TEST(faces_meet_face_to_face)
     assert_ok(cut(grid, NULL));
     for (int64_t i = 0; i < w.n; i++) {
         const double *wall = w.wall;
-        const int part = eqp_tensor_find(grid, w.wall, w.point + 3 * i);
+        const int part = eqp__tensor_find(grid, w.wall, w.point + 3 * i);
         for (int k = 0; k < 3; k++) {
             const int at = part / stride[k] % grid[k];
             double x[3] = {w.point[3 * i], w.point[3 * i + 1], w.point[3 * i + 2]};
             x[k] = wall[at + 1];
-            const int behind = eqp_tensor_find(grid, w.wall, x);
+            const int behind = eqp__tensor_find(grid, w.wall, x);
             assert_true(at == grid[k] - 1 ? behind == part : behind == part + stride[k]);
             wall += grid[k] + 1;
         }
@@ -364,7 +363,7 @@ static void check_grid(int nparts, double x, double y, double z, int a, int b, i
     const double edge[3] = {x, y, z};
     int grid[3] = {0, 0, 0};
 
-    assert_ok(eqp_tensor_grid(nparts, edge, grid));
+    assert_ok(eqp__tensor_grid(nparts, edge, grid));
     assert_int_equal(grid[0], a);
     assert_int_equal(grid[1], b);
     assert_int_equal(grid[2], c);
@@ -384,7 +383,7 @@ TEST(grids_follow_the_shape_of_the_box)
     check_grid(4, 0, 0, 0, 2, 2, 1);
     check_grid(9, DBL_MAX, DBL_MAX, 0, 3, 3, 1);
     check_grid(2147483647, 1, 2, 1, 1, 2147483647, 1);
-    assert_ok(eqp_tensor_grid(30, (const double[]){1, 1, 1}, grid));
+    assert_ok(eqp__tensor_grid(30, (const double[]){1, 1, 1}, grid));
     assert_int_equal(grid[0] * grid[2], 6);
     assert_int_equal(grid[1], 5);
 }
@@ -399,16 +398,16 @@ TEST(what_is_no_grid_is_refused)
 
     for (int i = 0; i < COUNT_OF(bad); i++) {
         memcpy(grid, bad[i], sizeof grid);
-        assert_refused(eqp_tensor_grid(8, cube, grid));
+        assert_refused(eqp__tensor_grid(8, cube, grid));
         assert_memory_equal(grid, bad[i], sizeof grid);
     }
     memset(grid, 0, sizeof grid);
     for (int i = 0; i < COUNT_OF(edges); i++) {
-        assert_refused(eqp_tensor_grid(8, edges[i], grid));
+        assert_refused(eqp__tensor_grid(8, edges[i], grid));
     }
-    assert_refused(eqp_tensor_grid(0, cube, grid));
-    assert_refused(eqp_tensor_find(grid, wall, cube));
-    assert_refused(eqp_tensor_find((const int[]){2048, 1024, 1024}, wall, cube));
+    assert_refused(eqp__tensor_grid(0, cube, grid));
+    assert_refused(eqp__tensor_find(grid, wall, cube));
+    assert_refused(eqp__tensor_find((const int[]){2048, 1024, 1024}, wall, cube));
 }
 
 TEST(failing_allocations_leave_nothing_behind)

@@ -16,9 +16,7 @@ enum { THREADS = 4, POINTS = 3000, QUERIES = 300, NEAREST = 8, OWNERS = 60 };
 /* Read-only data shared by the threads. */
 struct shared {
     double point[3][POINTS], of_point[POINTS][3];
-    float of_pointf[POINTS][3];
     eqp_kdtree *tree;
-    eqp_kdtreef *treef;
     struct world world;
     eqp_units *units;
 };
@@ -53,27 +51,18 @@ static int visit(void *user, int64_t index, double dist2)
     return 0;
 }
 
-static int visitf(void *user, int64_t index, float dist2)
-{
-    return visit(user, index, dist2);
-}
-
-static void query_trees(struct result *r, const eqp_kdtree *tree, const eqp_kdtreef *treef)
+static void query_trees(struct result *r, const eqp_kdtree *tree)
 {
     for (int i = 0; i < QUERIES; i++) {
         int64_t index[NEAREST] = {0}, found = 0;
         double dist2[NEAREST] = {0};
-        float dist2f[NEAREST] = {0};
 
         note(r, eqp_kdtree_nearest_k(tree, shared.of_point[i], NEAREST, &found, index, dist2));
         take(r, index, sizeof index);
         take(r, dist2, sizeof dist2);
-        note(r, eqp_kdtreef_nearest_k(treef, shared.of_pointf[i], NEAREST, &found, index, dist2f));
-        take(r, index, sizeof index);
         note(r, eqp_kdtree_nearest(tree, shared.of_point[i], index, dist2));
         take(r, index, sizeof *index);
         note(r, eqp_kdtree_radius(tree, shared.of_point[i], 0.005, visit, r));
-        note(r, eqp_kdtreef_radius(treef, shared.of_pointf[i], 0.005f, visitf, r));
     }
 }
 
@@ -96,13 +85,6 @@ static void query_units(struct result *r, const eqp_units *units, const struct w
     }
 }
 
-static int make_trees(eqp_kdtree **tree, eqp_kdtreef **treef)
-{
-    const int code = eqp_kdtree_create(POINTS, 3, shared.of_point[0], NULL, tree);
-
-    return code == EQP_OK ? eqp_kdtreef_create(POINTS, 3, shared.of_pointf[0], NULL, treef) : code;
-}
-
 static int make_units(struct world *world, eqp_units **units)
 {
     eqp_units_options options = eqp_units_options_defaults();
@@ -120,23 +102,21 @@ static void *work(void *user)
     struct world world = shared.world; /* the callback counts its calls in it */
     uint64_t *key = calloc(POINTS, sizeof *key);
     eqp_kdtree *tree = NULL;
-    eqp_kdtreef *treef = NULL;
     eqp_units *units = NULL;
 
     r->digest = UINT64_C(0xcbf29ce484222325);
     note(r, key ? eqp_hilbert_keys(POINTS, shared.point[0], shared.point[1], shared.point[2], corner, 1, key)
                 : EQP_ERR_MEMORY);
-    note(r, make_trees(&tree, &treef));
+    note(r, eqp_kdtree_create(POINTS, 3, shared.of_point[0], NULL, &tree));
     note(r, make_units(&world, &units));
     if (r->code == EQP_OK) {
         take(r, key, POINTS * sizeof *key);
-        query_trees(r, tree, treef);
+        query_trees(r, tree);
         query_units(r, units, &world);
-        query_trees(r, shared.tree, shared.treef);
+        query_trees(r, shared.tree);
         query_units(r, shared.units, &world);
     }
     eqp_units_free(units);
-    eqp_kdtreef_free(treef);
     eqp_kdtree_free(tree);
     free(key);
     return NULL;
@@ -148,12 +128,11 @@ static int make_shared(void)
         for (int k = 0; k < 3; k++) {
             shared.of_point[i][k] = eqp_random_uniform(1, (uint64_t)i, (uint64_t)k);
             shared.point[k][i] = shared.of_point[i][k];
-            shared.of_pointf[i][k] = (float)shared.of_point[i][k];
         }
     }
     shared.world = world_create(OWNERS, 30);
     shared.world.batch = WORLD_BATCH; /* enough to look at several interactions at a time */
-    const int code = make_trees(&shared.tree, &shared.treef);
+    const int code = eqp_kdtree_create(POINTS, 3, shared.of_point[0], NULL, &shared.tree);
     return code == EQP_OK ? make_units(&shared.world, &shared.units) : code;
 }
 
@@ -179,7 +158,6 @@ int main(void)
     }
     (void)printf("%d threads, %d differ from one thread alone\n", nthreads, wrong);
     eqp_units_free(shared.units);
-    eqp_kdtreef_free(shared.treef);
     eqp_kdtree_free(shared.tree);
     world_free(&shared.world);
     return nthreads == THREADS && wrong == 0 ? 0 : 1;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tiles: trees of cuts through pairs of targets and sources. */
 
-#include <equipoise/more/assign.h>
 #include <equipoise/more/random.h>
-#include <equipoise/more/tiles.h>
 
 #include "failing_malloc.h"
+#include "methods/frame/parts.h"
 #include "methods/tiles/tiles.h"
 #include "unit.h"
 
-FREES(eqp_tiles, eqp_tiles_free)
+FREES(eqp_tiles, eqp__tiles_free)
 
 enum { MOST = 16500 };
 
@@ -51,7 +50,7 @@ static double imbalance_of(const int *part, int nparts, const double *share)
     for (int64_t i = 0; i < w.items.n; i++) {
         ones[i] = 1;
     }
-    assert_ok(eqp_parts_load(w.items.n, w.items.weight ? w.items.weight : ones, part, nparts, share, NULL, &loads));
+    assert_ok(eqp__parts_load(w.items.n, w.items.weight ? w.items.weight : ones, part, nparts, share, NULL, &loads));
     free(ones);
     return loads.imbalance;
 }
@@ -145,7 +144,7 @@ static eqp_tiles *cut(int nparts, const double *share, enum eqp_tiles_shape shap
     const eqp_tiles_options options = {sizeof(eqp_tiles_options), nparts, share, tolerance, 0.5, shape, columns};
     eqp_tiles *tree = NULL;
 
-    assert_ok(eqp_tiles_create(&w.items, &options, w.part, &tree, result));
+    assert_ok(eqp__tiles_create(&w.items, &options, w.part, &tree, result));
     return tree;
 }
 
@@ -199,11 +198,11 @@ TEST(small_items_are_balanced)
             /* 1000 items of equal weight in each part: identical ones too. */
             eqp_tiles *tree = cut(6, NULL, (enum eqp_tiles_shape)shape, 0, INFINITY, &result);
             assert_true(result.imbalance <= 0.02);
-            eqp_tiles_free(tree);
+            eqp__tiles_free(tree);
             w.items.weight = w.weight;
             tree = cut(40, NULL, (enum eqp_tiles_shape)shape, 0, 0.02, &result);
             assert_true(result.imbalance <= 0.02 + 1e-9);
-            eqp_tiles_free(tree);
+            eqp__tiles_free(tree);
         }
     }
 }
@@ -237,13 +236,13 @@ TEST(weights_of_zero_count_alike)
     make_world(1000, SPREAD);
     eqp_tiles *tree = cut(9, NULL, EQP_TILES_FREE, 0, 0.02, &result);
     memcpy(w.other, w.part, sizeof w.part);
-    eqp_tiles_free(tree);
+    eqp__tiles_free(tree);
     memset(w.weight, 0, sizeof w.weight);
     w.items.weight = w.weight;
     tree = cut(9, NULL, EQP_TILES_FREE, 0, INFINITY, &result);
     assert_memory_equal(w.part, w.other, 1000 * sizeof *w.part);
     assert_true(result.imbalance == 0);
-    eqp_tiles_free(tree);
+    eqp__tiles_free(tree);
 }
 
 TEST(search_agrees_with_parts)
@@ -254,7 +253,7 @@ TEST(search_agrees_with_parts)
         make_world(2000, (enum kind)kind);
         FREED(eqp_tiles) *tree = cut(23, NULL, kind % 2 ? EQP_TILES_JAGGED : EQP_TILES_FREE, 0, INFINITY, &result);
         for (int64_t i = 0; i < 2000; i++) {
-            wrong += eqp_tiles_find(tree, w.target + 3 * i, w.source + 3 * i) != w.part[i];
+            wrong += eqp__tiles_find(tree, w.target + 3 * i, w.source + 3 * i) != w.part[i];
         }
         if (kind == SPREAD || kind == FEW_TARGETS || kind == FLAT) {
             assert_int_equal(wrong, 0);
@@ -264,7 +263,7 @@ TEST(search_agrees_with_parts)
         /* Any item has a part. */
         const double far[2][3] = {{-1e300, 1e300, 0}, {INFINITY, -INFINITY, 100.5}};
         for (int k = 0; k < 4; k++) {
-            int p = eqp_tiles_find(tree, far[k / 2], far[k % 2]);
+            int p = eqp__tiles_find(tree, far[k / 2], far[k % 2]);
             assert_in_range(p, 0, 22);
         }
     }
@@ -275,7 +274,7 @@ static int64_t shared_by_halves(const eqp_tiles *tree)
 {
     int count[9];
 
-    eqp_tiles_directions(tree, count);
+    eqp__tiles_directions(tree, count);
     return count[0] + count[1] + count[2];
 }
 
@@ -293,10 +292,10 @@ TEST(directions_follow_what_is_wide_and_what_is_dear)
             w.source[3 * i + k] = (k == 1 ? 5 : 1) * uniform(i, 3 + k) - 0.5;
         }
     }
-    assert_ok(eqp_tiles_create(&w.items, &options, NULL, &tree, NULL));
-    eqp_tiles_directions(tree, count);
+    assert_ok(eqp__tiles_create(&w.items, &options, NULL, &tree, NULL));
+    eqp__tiles_directions(tree, count);
     assert_int_equal(count[4], 1);
-    eqp_tiles_free(tree);
+    eqp__tiles_free(tree);
     /* If all targets interact with all sources, the cut divides the expensive kind. */
     for (int64_t i = 0; i < 2000; i++) {
         for (int k = 0; k < 3; k++) {
@@ -306,9 +305,9 @@ TEST(directions_follow_what_is_wide_and_what_is_dear)
     }
     for (int costly = 0; costly < 2; costly++) {
         options.aspect = costly ? 10 : 0.1;
-        assert_ok(eqp_tiles_create(&w.items, &options, NULL, &tree, NULL));
+        assert_ok(eqp__tiles_create(&w.items, &options, NULL, &tree, NULL));
         assert_int_equal(shared_by_halves(tree), !costly);
-        eqp_tiles_free(tree);
+        eqp__tiles_free(tree);
     }
 }
 
@@ -321,7 +320,7 @@ TEST(jagged_parts_are_strips_of_targets)
         FREED(eqp_tiles) *tree = cut(12, NULL, EQP_TILES_JAGGED, columns, INFINITY, &result);
         int strips = eqp__tiles_strips(12, columns);
         assert_int_equal(result.columns, columns);
-        eqp_tiles_directions(tree, count);
+        eqp__tiles_directions(tree, count);
         assert_int_equal(count[0] + count[1] + count[2], strips - 1);
         assert_int_equal(count[3] + count[4] + count[5], 12 - strips);
     }
@@ -335,80 +334,8 @@ TEST(columns_follow_how_far_sources_are)
         for (int64_t i = 0; i < 3 * 4000; i++) {
             w.source[i] = w.target[i] + (far ? 5 : 0.01) * (uniform(i, 8) - 0.5);
         }
-        eqp_tiles_free(cut(64, NULL, EQP_TILES_JAGGED, 0, INFINITY, &result));
+        eqp__tiles_free(cut(64, NULL, EQP_TILES_JAGGED, 0, INFINITY, &result));
         assert_true(far ? result.columns >= 4 : result.columns == 1);
-    }
-}
-
-TEST(unchanged_items_keep_their_parts)
-{
-    double share[64];
-
-    for (int kind = 0; kind < KINDS; kind++) {
-        eqp_tiles_result result;
-        make_world(3000, (enum kind)kind);
-        make_shares(21, share);
-        w.items.weight = w.weight;
-        w.weight[77] = kind % 2 ? 300 : 1; /* too heavy for its part: the recut gives the same cuts */
-        FREED(eqp_tiles) *tree = cut(21, kind == FLAT ? NULL : share, EQP_TILES_FREE, 0, 0.02, &result);
-        assert_ok(eqp_tiles_recut(tree, &w.items, 0.02, w.other, &result));
-        assert_memory_equal(w.part, w.other, 3000 * sizeof *w.part);
-        assert_true(kind % 2 ? result.moved_cuts > 0 : kind == ONE_PLACE || result.moved_cuts == 0);
-    }
-}
-
-TEST(drifted_items_are_balanced_again)
-{
-    for (int shape = EQP_TILES_FREE; shape <= EQP_TILES_JAGGED; shape++) {
-        eqp_tiles_result result;
-        int before[9], after[9];
-        int64_t kept = 0;
-        make_world(6000, SPREAD);
-        FREED(eqp_tiles) *tree = cut(30, NULL, (enum eqp_tiles_shape)shape, 0, 0.02, &result);
-        eqp_tiles_directions(tree, before);
-        for (int64_t i = 0; i < 3 * 6000; i++) {
-            w.target[i] += 0.05 * uniform(i, 8);
-            w.source[i] += 0.05 * uniform(i, 9);
-        }
-        assert_ok(eqp_tiles_recut(tree, &w.items, INFINITY, w.other, &result));
-        assert_int_equal(result.moved_cuts, 0);
-        assert_true(result.imbalance > 0.02);
-        assert_ok(eqp_tiles_recut(tree, &w.items, 0.02, w.other, &result));
-        assert_true(imbalance_of(w.other, 30, NULL) <= 0.02 + 1e-9);
-        assert_true(result.moved_cuts > 0);
-        eqp_tiles_directions(tree, after);
-        assert_memory_equal(before, after, sizeof before);
-        for (int64_t i = 0; i < 6000; i++) {
-            kept += w.part[i] == w.other[i];
-        }
-        assert_true(kept > 6000 / 2);
-    }
-}
-
-TEST(one_heavy_corner_does_not_move_all_cuts)
-{
-    eqp_tiles_result result;
-
-    make_world(6000, SPREAD);
-    for (int64_t i = 0; i < 6000; i++) {
-        w.weight[i] = 1;
-    }
-    w.items.weight = w.weight;
-    FREED(eqp_tiles) *tree = cut(32, NULL, EQP_TILES_FREE, 0, 0.02, &result);
-    /* Work shifts between two parts that one cut divides. */
-    const eqp__tile_cut *last = &tree->cut[4];
-    assert_int_equal(last->left, 1);
-    for (int64_t i = 0, given = 0; i < 6000; i++) {
-        if (w.part[i] <= 1 && given < 60) {
-            w.weight[i] = w.part[i] == 0 ? 1.2 : 0.8;
-            given += w.part[i] == 0;
-        }
-    }
-    assert_ok(eqp_tiles_recut(tree, &w.items, 0.02, w.other, &result));
-    assert_in_range(result.moved_cuts, 1, 3);
-    assert_true(imbalance_of(w.other, 32, NULL) <= 0.02 + 1e-9);
-    for (int64_t i = 0; i < 6000; i++) {
-        assert_true(w.part[i] == w.other[i] || w.part[i] < 4);
     }
 }
 
@@ -453,21 +380,20 @@ TEST(wrong_arguments_change_nothing)
     bad[8].columns = 4;
     w.part[0] = -7;
     for (int k = 0; k < 9; k++) {
-        assert_refused(eqp_tiles_create(&w.items, &bad[k], w.part, &tree, &result));
+        assert_refused(eqp__tiles_create(&w.items, &bad[k], w.part, &tree, &result));
     }
     for (int k = 0; k < 3; k++) {
         double *place[] = {&w.target[4], &w.source[29], &w.weight[9]};
         double value = *place[k];
         w.items.weight = w.weight;
         *place[k] = k == 1 ? INFINITY : NAN;
-        assert_refused(eqp_tiles_create(&w.items, &good, w.part, &tree, &result));
+        assert_refused(eqp__tiles_create(&w.items, &good, w.part, &tree, &result));
         *place[k] = value;
     }
     assert_null(tree);
     assert_int_equal(w.part[0], -7);
     assert_int_equal(result.repaired, -3);
-    assert_ok(eqp_tiles_create(&w.items, &good, NULL, &tree, NULL));
-    assert_refused(eqp_tiles_recut(tree, &w.items, NAN, w.part, &result));
+    assert_ok(eqp__tiles_create(&w.items, &good, NULL, &tree, NULL));
     assert_int_equal(w.part[0], -7);
 }
 
@@ -480,17 +406,13 @@ TEST(failing_allocations_change_nothing)
 
     SKIP_IF(!failing_malloc_works);
     make_world(50, SPREAD);
-    for (int made = 0; made < 2; made++) {
-        w.part[0] = -7;
-        int code;
-        for (k = 0; FAILING_MALLOC(k, code = made ? eqp_tiles_recut(tree, &w.items, 0.001, w.part, NULL)
-                                                  : eqp_tiles_create(&w.items, &options, w.part, &tree, NULL));
-             k++) {
-            assert_int_equal(code, EQP_ERR_MEMORY);
-            assert_int_equal(w.part[0], -7);
-            assert_true(made || !tree);
-        }
-        assert_ok(code);
-        assert_true(k > 3);
+    w.part[0] = -7;
+    int code;
+    for (k = 0; FAILING_MALLOC(k, code = eqp__tiles_create(&w.items, &options, w.part, &tree, NULL)); k++) {
+        assert_int_equal(code, EQP_ERR_MEMORY);
+        assert_int_equal(w.part[0], -7);
+        assert_null(tree);
     }
+    assert_ok(code);
+    assert_true(k > 3);
 }

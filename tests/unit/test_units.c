@@ -3,6 +3,7 @@
 
 #include "slow.h"
 #include "unit.h"
+#include "units_internal.h"
 #include "units_world.h"
 
 FREES(eqp_units, eqp_units_free)
@@ -102,7 +103,7 @@ TEST(light_owners_are_merged_along_the_curve)
     const int64_t *first, *owner;
 
     FREED(eqp_units) *units = create(&w, &options);
-    double target = eqp_units_target_weight(units);
+    double target = eqp__units_target_weight(units);
     assert_true(fabs(target - (double)world_interactions(&w) / (double)wanted) < 1e-6 * target);
     assert_in_range(eqp_units_count(units), wanted * 95 / 100, wanted * 105 / 100);
     eqp_units_owners(units, &first, &owner);
@@ -135,7 +136,7 @@ TEST(heavy_owners_are_split_to_the_bound)
             options.threshold = 1.5 + t * 0.5;
             w.weighted = t == 1;
             FREED(eqp_units) *units = create(&w, &options);
-            double target = eqp_units_target_weight(units);
+            double target = eqp__units_target_weight(units);
             assert_true(world_sizes(units).max <= fmax(2, options.threshold) * target);
             assert_in_range(eqp_units_count(units), wanted * 7 / 10, wanted * 2);
             for (int64_t u = 0; u < eqp_units_count(units); u++) {

@@ -5,6 +5,7 @@
 #include "failing_malloc.h"
 #include "slow.h"
 #include "unit.h"
+#include "units_internal.h"
 #include "units_world.h"
 
 FREES(eqp_units, eqp_units_free)
@@ -125,7 +126,7 @@ TEST(only_owners_heavier_than_a_unit_are_enumerated)
             int64_t first, count;
             assert_ok(eqp_units_of_owner(units, i, &first, &count));
             assert_true(k.enumerated[i] || count == 1);
-            assert_true(!k.enumerated[i] || k.weight[i] > 1.25 * eqp_units_target_weight(units));
+            assert_true(!k.enumerated[i] || k.weight[i] > 1.25 * eqp__units_target_weight(units));
             split += count > 1;
             whole += !k.enumerated[i];
         }

@@ -3,6 +3,7 @@
 
 #include "unit.h"
 
+#include "units_internal.h"
 #include "units_world.h"
 
 FREES(eqp_units, eqp_units_free)
@@ -153,7 +154,7 @@ TEST(an_indivisible_place_does_not_multiply_units)
         assert_true(calls <= 10);
         for (int64_t u = 0; u < eqp_units_count(units); u++) {
             const eqp_unit unit = world_unit(units, u);
-            heavy += unit.weight > 2 * eqp_units_target_weight(units);
+            heavy += unit.weight > 2 * eqp__units_target_weight(units);
         }
         assert_int_equal(heavy, 1);
     }

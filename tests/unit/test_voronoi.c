@@ -2,15 +2,14 @@
 /* Voronoi cells with biases: even loads, the cell of a point, and sets without good cells. */
 #include <float.h>
 
-#include <equipoise/more/assign.h>
 #include <equipoise/more/random.h>
-#include <equipoise/more/voronoi.h>
 
 #include "failing_malloc.h"
+#include "methods/frame/parts.h"
 #include "methods/voronoi/voronoi.h"
 #include "unit.h"
 
-FREES(eqp_voronoi, eqp_voronoi_free)
+FREES(eqp_voronoi, eqp__voronoi_free)
 
 enum { MOST = 2048, MOST_PARTS = 64 };
 
@@ -66,20 +65,20 @@ static eqp_voronoi *make_cells(int64_t n, int nparts, const eqp_voronoi_options 
 {
     eqp_voronoi *v = NULL;
 
-    assert_ok(eqp_voronoi_create(n, point, weight, nparts, options, &v));
-    assert_ok(eqp_voronoi_parts(v, n, point, part));
-    assert_ok(eqp_parts_load(n, weight, part, nparts, options->share, load, &loads));
+    assert_ok(eqp__voronoi_create(n, point, weight, nparts, options, &v));
+    assert_ok(eqp__voronoi_parts(v, n, point, part));
+    assert_ok(eqp__parts_load(n, weight, part, nparts, options->share, load, &loads));
     return v;
 }
 
 static void balance(int64_t n, int nparts, const eqp_voronoi_options *options)
 {
-    eqp_voronoi_free(make_cells(n, nparts, options));
+    eqp__voronoi_free(make_cells(n, nparts, options));
 }
 
 static eqp_voronoi_options options_of(double tolerance, int64_t iterations, bool moving)
 {
-    eqp_voronoi_options options = eqp_voronoi_options_defaults();
+    eqp_voronoi_options options = eqp__voronoi_options_defaults();
 
     options.tolerance = tolerance;
     options.iterations = iterations;
@@ -106,7 +105,7 @@ TEST(spread_points_are_divided_evenly)
 /* Points on the walls between cells come in whole layers. */
 TEST(lattices_are_divided_evenly)
 {
-    const eqp_voronoi_options options = eqp_voronoi_options_defaults();
+    const eqp_voronoi_options options = eqp__voronoi_options_defaults();
 
     make_points(LATTICE, MOST);
     balance(MOST, 8, &options);
@@ -119,7 +118,7 @@ TEST(lattices_are_divided_evenly)
 TEST(loads_follow_the_shares)
 {
     enum { PARTS = 7 };
-    eqp_voronoi_options options = eqp_voronoi_options_defaults();
+    eqp_voronoi_options options = eqp__voronoi_options_defaults();
     double share[PARTS];
 
     for (int p = 0; p < PARTS; p++) {
@@ -255,7 +254,7 @@ TEST(moving_centres_make_cells_rounder)
 
 TEST(with_too_few_points_some_parts_have_none)
 {
-    const eqp_voronoi_options options = eqp_voronoi_options_defaults();
+    const eqp_voronoi_options options = eqp__voronoi_options_defaults();
 
     for (int64_t n = 0; n <= 5; n++) {
         make_points(SPREAD, n);
@@ -265,11 +264,11 @@ TEST(with_too_few_points_some_parts_have_none)
     /* Without points there are no cells, but every location has a part. */
     make_points(SPREAD, 1);
     FREED(eqp_voronoi) *v = NULL;
-    assert_ok(eqp_voronoi_create(0, NULL, NULL, 4, &options, &v));
+    assert_ok(eqp__voronoi_create(0, NULL, NULL, 4, &options, &v));
     part[0] = 3;
-    assert_ok(eqp_voronoi_parts(v, 1, point, part));
+    assert_ok(eqp__voronoi_parts(v, 1, point, part));
     assert_int_equal(part[0], 0);
-    assert_ok(eqp_voronoi_parts(v, 0, NULL, NULL));
+    assert_ok(eqp__voronoi_parts(v, 0, NULL, NULL));
 }
 
 TEST(points_at_one_place_have_one_part)
@@ -288,7 +287,7 @@ TEST(points_at_one_place_have_one_part)
 
 TEST(units_change_nothing)
 {
-    const eqp_voronoi_options options = eqp_voronoi_options_defaults();
+    const eqp_voronoi_options options = eqp__voronoi_options_defaults();
     static int former[MOST];
 
     make_points(CLUSTERS, 1000);
@@ -306,7 +305,7 @@ TEST(units_change_nothing)
 
 TEST(weights_may_be_anything)
 {
-    const eqp_voronoi_options options = eqp_voronoi_options_defaults();
+    const eqp_voronoi_options options = eqp__voronoi_options_defaults();
 
     make_points(SPREAD, 1000);
     for (int64_t i = 0; i < 1000; i++) {
@@ -323,7 +322,7 @@ TEST(weights_may_be_anything)
     for (int64_t i = 0; i < 1000; i++) {
         weight[i] = i == 500 ? DBL_MAX : i % 2 ? 1 : 0;
     }
-    eqp_voronoi_free(make_cells(1000, 10, &options));
+    eqp__voronoi_free(make_cells(1000, 10, &options));
     assert_int_equal(loads.empty, 0);
     assert_true(load[part[500]] == DBL_MAX);
 }
@@ -350,7 +349,7 @@ TEST(samples_are_good_enough)
 
 TEST(bad_arguments_are_refused)
 {
-    const eqp_voronoi_options good = eqp_voronoi_options_defaults();
+    const eqp_voronoi_options good = eqp__voronoi_options_defaults();
     const double share[2] = {0.5, 0.6}, nowhere[3] = {0, NAN, 0}, beyond[3] = {0, 0, INFINITY}, negative[1] = {-1},
                  endless[1] = {INFINITY};
     eqp_voronoi_options bad[6] = {good, good, good, good, good, good};
@@ -364,19 +363,19 @@ TEST(bad_arguments_are_refused)
     bad[4].iterations = 0;
     bad[5].sample = 0;
     for (int k = 0; k < 6; k++) {
-        assert_refused(eqp_voronoi_create(10, point, weight, 2, &bad[k], &v));
+        assert_refused(eqp__voronoi_create(10, point, weight, 2, &bad[k], &v));
     }
-    assert_refused(eqp_voronoi_create(10, point, weight, 0, &good, &v));
-    assert_refused(eqp_voronoi_create(-1, point, weight, 2, &good, &v));
-    assert_refused(eqp_voronoi_create(1, nowhere, NULL, 2, &good, &v));
-    assert_refused(eqp_voronoi_create(1, beyond, NULL, 2, &good, &v));
-    assert_refused(eqp_voronoi_create(1, point, negative, 2, &good, &v));
-    assert_refused(eqp_voronoi_create(1, point, endless, 2, &good, &v));
+    assert_refused(eqp__voronoi_create(10, point, weight, 0, &good, &v));
+    assert_refused(eqp__voronoi_create(-1, point, weight, 2, &good, &v));
+    assert_refused(eqp__voronoi_create(1, nowhere, NULL, 2, &good, &v));
+    assert_refused(eqp__voronoi_create(1, beyond, NULL, 2, &good, &v));
+    assert_refused(eqp__voronoi_create(1, point, negative, 2, &good, &v));
+    assert_refused(eqp__voronoi_create(1, point, endless, 2, &good, &v));
     assert_null(v);
     v = make_cells(10, 2, &good);
     part[0] = 77;
-    assert_refused(eqp_voronoi_parts(v, 1, nowhere, part));
-    assert_refused(eqp_voronoi_parts(v, -1, point, part));
+    assert_refused(eqp__voronoi_parts(v, 1, nowhere, part));
+    assert_refused(eqp__voronoi_parts(v, -1, point, part));
     assert_int_equal(part[0], 77);
 }
 
@@ -389,11 +388,11 @@ TEST(failing_allocations_leave_nothing_behind)
     eqp_voronoi *v = NULL;
     int64_t k = 0;
     int code;
-    for (; FAILING_MALLOC(k, code = eqp_voronoi_create(60, point, weight, 5, &options, &v)); k++) {
+    for (; FAILING_MALLOC(k, code = eqp__voronoi_create(60, point, weight, 5, &options, &v)); k++) {
         assert_int_equal(code, EQP_ERR_MEMORY);
         assert_null(v);
     }
     assert_ok(code);
-    eqp_voronoi_free(v);
+    eqp__voronoi_free(v);
     assert_true(k > 20);
 }

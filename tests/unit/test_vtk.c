@@ -2,7 +2,7 @@
 /* Lines for ParaView: a reader written from the description of the format finds every number. */
 #include "paradis_files.h"
 
-#include <equipoise/more/vtk.h>
+#include <equipoise/more/io.h>
 
 static const double x[4][3] = {{0, 1, 2}, {0.1, -3, 1e-30}, {5, 6, 7}, {1.0 / 3, 8, 9}};
 static const double v[4][3] = {{1, 2, 3}, {4, 5, 6}, {-7, 8, 9}, {0, 0, 1e300}};

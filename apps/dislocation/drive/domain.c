@@ -7,7 +7,6 @@
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
-#include <equipoise/more/directory.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "../physics/network/node.h"
 
-#include <equipoise/more/route.h>
+#include <equipoise/more/comm.h>
 #include <equipoise/problem.h>
 
 #include <mpi.h>

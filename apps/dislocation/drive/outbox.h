@@ -6,7 +6,7 @@
 #include "../physics/network/node.h"
 
 #include <equipoise/error.h>
-#include <equipoise/more/route.h>
+#include <equipoise/more/comm.h>
 
 #include <mpi.h>
 #include <stdbool.h>

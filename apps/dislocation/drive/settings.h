@@ -7,7 +7,7 @@
 
 #include "../physics/motion/generate.h"
 
-#include <equipoise/more/paradis.h>
+#include <equipoise/more/io.h>
 
 /* At least the number of options. */
 #define DD_SETTINGS_ROWS 64

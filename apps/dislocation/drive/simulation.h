@@ -15,7 +15,7 @@
 #include "topology/topology.h"
 
 #include <equipoise/balancer.h>
-#include <equipoise/more/boxes.h>
+#include <equipoise/more/methods.h>
 
 #include <mpi.h>
 #include <stdbool.h>

@@ -5,7 +5,6 @@
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
-#include <equipoise/more/directory.h>
 #include <equipoise/more/random.h>
 
 #include <stdlib.h>

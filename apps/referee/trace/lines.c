@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "text.h"
 
-#include <equipoise/more/file.h>
+#include <equipoise/more/base.h>
 
 #include <ctype.h>
 #include <errno.h>

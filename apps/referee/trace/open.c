@@ -2,7 +2,7 @@
 /* Which files a trace consists of, and which reader each is for. */
 #include "build.h"
 
-#include <equipoise/more/file.h>
+#include <equipoise/more/base.h>
 
 #include <ctype.h>
 #include <dirent.h>

@@ -4,7 +4,6 @@
 #include "trace.h"
 
 #include <equipoise/more/base.h>
-#include <equipoise/more/file.h>
 
 #include <inttypes.h>
 #include <math.h>

@@ -9,7 +9,6 @@
 #include "../../shell/run_files.h"
 
 #include <equipoise/more/base.h>
-#include <equipoise/more/file.h>
 
 #include <errno.h>
 #include <inttypes.h>

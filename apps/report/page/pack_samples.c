@@ -4,7 +4,6 @@
 #include "../samples.h"
 
 #include <equipoise/more/base.h>
-#include <equipoise/more/file.h>
 
 #include <errno.h>
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "pack.h"
 
 #include <equipoise/more/base.h>
-#include <equipoise/more/file.h>
 #include <equipoise/version.h>
 
 #include <stdbool.h>

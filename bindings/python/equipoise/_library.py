@@ -30,7 +30,7 @@ def candidates():
     said = os.environ.get("EQUIPOISE_LIBRARY")
     if said:
         return [said]  # a path in the environment is the only candidate
-    soname = f"{NAME}.{s.VERSION[0]}"
+    soname = f"{NAME}.{s.VERSION[0]}" if s.VERSION[0] else f"{NAME}.0.{s.VERSION[1]}"
     found = [here / NAME]  # a wheel
     try:
         from . import _where  # an installed package has the relative path of the library folder

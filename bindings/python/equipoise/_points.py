@@ -2,6 +2,8 @@
 """Items with a position and work: parts, moves between ranks, regions. See <equipoise/points.h>."""
 from ctypes import addressof, byref, c_int, c_int64, c_void_p, sizeof
 
+import itertools
+
 import numpy
 
 from . import _structs as s
@@ -364,5 +366,5 @@ def hilbert_keys(x, corner, side):
 
 def methods():
     """Names and summaries of the methods in this build."""
-    rows = [s.eqp_method.from_address(lib.eqp_method_at(i)) for i in range(lib.eqp_method_count())]
+    rows = [s.eqp_method.from_address(at) for at in iter(lambda i=itertools.count(): lib.eqp_methods_at(None, next(i)), None)]
     return {row.name.decode(): row.summary.decode() for row in rows}

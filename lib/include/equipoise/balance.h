@@ -51,6 +51,7 @@ typedef struct eqp_settings {
  * All arrays are borrowed. With n == 0 every pointer may be NULL. Either all ranks with items give an array or none
  * does, except for `part_now`. */
 typedef struct eqp_balance_items {
+    size_t struct_size;       /**< of this struct in the caller's version; 0: of version 0.2 */
     int64_t n;                /**< items of this rank */
     const int64_t *id;        /**< [n] global ids, >= 0, unique over all ranks */
     const double *weight;     /**< [n] cost, finite, >= 0; NULL on all ranks: `particles` */
@@ -68,6 +69,16 @@ typedef struct eqp_balance_items {
                                    ranks: `weight` is the only load. With it `weight` may be NULL: the sum of
                                    times x load */
 } eqp_balance_items;
+
+/** No items: `eqp_balance_items items = eqp_balance_items_defaults();` Local. */
+static inline eqp_balance_items eqp_balance_items_defaults(void)
+{
+    eqp_balance_items items;
+
+    memset(&items, 0, sizeof items);
+    items.struct_size = sizeof items;
+    return items;
+}
 
 /** A map from positions in space to parts: points.h. */
 typedef struct eqp_regions eqp_regions;
@@ -106,7 +117,7 @@ static inline eqp_balance_options eqp_balance_options_defaults(void)
     return options;
 }
 
-/** Statistics of an assignment, the same on all ranks. Imbalances are those of `weight`, defined in more/assign.h. */
+/** Statistics of an assignment, the same on all ranks. Imbalances are those of `weight`, defined in more/methods.h. */
 typedef struct eqp_balance_result {
     double imbalance;            /**< of the returned parts */
     double imbalance_unrepaired; /**< of the partitioner's result, before repair */
@@ -148,6 +159,7 @@ enum eqp_method_flags {
 
 /** One method: a row of the table. */
 typedef struct eqp_method {
+    size_t size;         /**< sizeof(eqp_method); 0: of version 0.2 */
     const char *name;    /**< as in `--balance=NAME` */
     const char *summary; /**< one line of description */
     unsigned flags;      /**< enum eqp_method_flags */
@@ -175,21 +187,9 @@ static inline bool eqp_method_assigns(const eqp_method *method)
 /** The row with this name; NULL if there is none. Local. */
 const eqp_method *eqp_method_find(const char *name);
 
-/** Row i, 0 to eqp_method_count() - 1; NULL outside. Local. */
-const eqp_method *eqp_method_at(int i);
-
-/** Number of rows. Local. */
-int eqp_method_count(void);
-
 /** Row i of the methods missing from this build because their library was not available: a name and a summary. These
  * rows are not in the table. NULL outside. Local. */
 const eqp_method *eqp_method_lacking(int i);
-
-/** A row for eqp_balance() that is not in the table. It keeps the present parts of the items, but moves as few items as
- * possible to reach the tolerance: along the curve, to parts that share their pins, to the emptiest parts. Items whose
- * part is unknown start from the part of the curve cut. The items may be distributed over the ranks in any way; if a
- * repair is needed, rank 0 makes it. Local. */
-const eqp_method *eqp_method_repair(void);
 
 /** Sets one of a method's own options. Local.
  * \param[in]     method    a row (borrowed)
@@ -210,11 +210,6 @@ int eqp_method_set(const eqp_method *method, const char *name, const char *value
  * \return EQP_OK, EQP_ERR_ARGUMENT */
 int eqp_method_read(const char *word, const eqp_method **method, eqp_settings *settings, eqp_message *message);
 
-/** Sets one of a method's own real options unless it is already set: a program replaces the method's default with a
- * better value. Local.
- * \return EQP_OK, EQP_ERR_UNKNOWN if the method has no such real option, EQP_ERR_ARGUMENT for a value out of range */
-int eqp_method_suggest(const eqp_method *method, const char *name, double value, eqp_settings *settings);
-
 /** Gives every item a part. Collective: fails on all ranks or on none, with the same code.
  *
  * Methods: `none` keeps the present parts (if one is unknown: `count`); `count` equal particles along the curve; `sfc`
@@ -224,14 +219,14 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * the tolerance; `hypergraph` the same hypergraph from scratch, renumbered towards the present parts and repaired;
  * `metis` the same with the graph of items that share pins (METIS 5; an id that k items touch gives edges of 1 / (k -
  * 1) of its weight, all pairs, or eight per item for k > 128), on rank 0 and up to 2^26 pins; `tiles` and `jagged` cut
- * the items by `point` and `source` as eqp_tiles_create() does (more/tiles.h), repair to the tolerance and renumber
+ * the items by `point` and `source` as docs/methods.md describes, repair to the tolerance and renumber
  * towards the present parts; `feedback` moves the cuts of the curve by the loads of the present parts alone, as if a
- * part's load were spread evenly over its particles (more/feedback.h): one step with options->part_load; without it,
- * steps from equal counts as long as they help; `tensor` cuts by planes across the whole domain (more/tensor.h) and
+ * part's load were spread evenly over its particles (more/methods.h): one step with options->part_load; without it,
+ * steps from equal counts as long as they help; `tensor` cuts by planes across the whole domain and
  * keeps shapes and numbers of the parts: no repair, no renumbering; `voronoi` gives each part a convex cell
- * (more/voronoi.h), renumbered towards the present parts and not repaired; `diffusion` moves items at the borders of
- * the present parts (those of `sfc` where one is unknown) to lighter neighbours by eqp_diffusion_move()
- * (more/diffusion.h), neighbours being items that share pins, or without pins the nearest ones, and fills empty parts
+ * , renumbered towards the present parts and not repaired; `diffusion` moves items at the borders of
+ * the present parts (those of `sfc` where one is unknown) to lighter neighbours
+ *, neighbours being items that share pins, or without pins the nearest ones, and fills empty parts
  * first; `levelled` cuts a curve for each bin of a cycle, so that all phases are even, and with one load is `sfc`.
  * With equal shares
  * all but `none`, `tensor` and `voronoi` leave no part empty if there are enough items.
@@ -283,9 +278,22 @@ typedef struct eqp_methods {
  * \param[in] own  may be NULL (borrowed) */
 const eqp_method *eqp_methods_at(const eqp_methods *own, int i);
 
-/** The first row with this name; NULL if there is none.
- * \param[in] own  may be NULL (borrowed) */
-const eqp_method *eqp_methods_find(const eqp_methods *own, const char *name);
+/** Number of rows of the library's table. Local. */
+static inline int eqp_method_count(void)
+{
+    int n = 0;
+
+    while (eqp_methods_at(NULL, n + 1)) { /* the last one is `auto` */
+        n++;
+    }
+    return n;
+}
+
+/** Row i of the library's table, 0 to eqp_method_count() - 1; NULL outside. Local. */
+static inline const eqp_method *eqp_method_at(int i)
+{
+    return i < eqp_method_count() ? eqp_methods_at(NULL, i) : NULL;
+}
 
 /** How a method makes maps, in addition to its own settings. */
 typedef struct eqp_choice_options {

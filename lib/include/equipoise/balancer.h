@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -199,7 +200,7 @@ typedef struct eqp_rank_row {
     double bytes_sent;   /**< bytes that it sent */
     double bytes_moved;  /**< part of bytes_sent: owners, or particles, on the way to new homes */
     double last_messages_sent;     /**< in the last evaluation of the forces, by the exchange plan, counted as
-                                        eqp_exchange_count() does: the number that a comparison predicts */
+                                        eqp__exchange_count() does: the number that a comparison predicts */
     double last_messages_received; /**< in the last evaluation */
     double last_bytes_sent;        /**< in the last evaluation */
     double last_bytes_received;    /**< in the last evaluation */
@@ -215,6 +216,7 @@ typedef struct eqp_rank_row {
 
 /** One rank's record of a step. */
 typedef struct eqp_work {
+    size_t size;          /**< of this struct in the caller's version; 0: of version 0.2 */
     eqp_rank_row *row;    /**< first member of a struct of doubles; the balancer sets its members there */
     size_t row_bytes;     /**< size of that struct, a multiple of 8; 0: sizeof(eqp_rank_row) */
     void *rows;           /**< [ranks] gets the rows of all ranks; NULL: not needed */
@@ -234,8 +236,19 @@ typedef struct eqp_work {
     double *low; /**< [nlows] in: this rank's values, no NaN; out: minima over all ranks */
 } eqp_work;
 
+/** An empty record: `eqp_work work = eqp_work_defaults();` Local. */
+static inline eqp_work eqp_work_defaults(void)
+{
+    eqp_work work;
+
+    memset(&work, 0, sizeof work);
+    work.size = sizeof work;
+    return work;
+}
+
 /** Statistics of a step over all ranks, the same on all ranks. */
 typedef struct eqp_step {
+    size_t size;                /**< of this struct in the caller's version; 0: of version 0.2 */
     int64_t step;               /**< set by the caller */
     double time;                /**< set by the caller */
     bool rebalanced;            /**< before the step a new map was computed or the present one was repaired */
@@ -282,6 +295,16 @@ typedef struct eqp_step {
     char why[192];              /**< reason for a repair, a new map, or for rejecting a computed map; else empty */
 } eqp_step;
 
+/** An empty report: `eqp_step step = eqp_step_defaults();` Local. */
+static inline eqp_step eqp_step_defaults(void)
+{
+    eqp_step step;
+
+    memset(&step, 0, sizeof step);
+    step.size = sizeof step;
+    return step;
+}
+
 /** Records a step: fits costs, learns speeds, updates the policy. Collective: one allreduce, which also carries the
  * caller's own sums, minima and code, and one allgather of the rows. No other call blocks, so a step needs no further
  * call just to agree on values.
@@ -292,16 +315,15 @@ typedef struct eqp_step {
  *         work->code of a rank; on all ranks */
 int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *step);
 
-/** Cost of the schedule of maps so far, compared with the best schedule, by eqp_hindsight_regret(). Covers the steps
+/** Cost of the schedule of maps so far, compared with the best schedule. Covers the steps
  * recorded by this balancer, not steps before a restart. A first step without busy_seconds gets the length of the
  * next step if that has them. Local; the same on all ranks.
  * \param[in]  balancer  the balancer
- * \param[out] regret    unchanged on error
+ * \param[out] regret    unchanged on error; NULL: not needed
+ * \param[out] n         rows of the best schedule; NULL: not needed
+ * \param[out] schedule  [*n] the best schedule, step by step, owned by the caller: free(); NULL: not needed
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW */
-int eqp_balancer_regret(const eqp_balancer *balancer, eqp_regret *regret);
-
-/** The best schedule: eqp_hindsight_schedule() of the same steps. Local; the same on all ranks. */
-int eqp_balancer_schedule(const eqp_balancer *balancer, int64_t *n, eqp_hindsight_stretch **schedule);
+int eqp_balancer_regret(const eqp_balancer *balancer, eqp_regret *regret, int64_t *n, eqp_hindsight_stretch **schedule);
 
 /** Packs the balancer's state for a restart file: costs, the state of the policy and of `auto`, speeds, noise, the
  * predicted imbalance, the map's table of shared owners. Not included: the state of a speed model, a pending offer for
@@ -349,6 +371,7 @@ const double *eqp_balancer_speeds(const eqp_balancer *balancer);
 
 /** Request for a comparison: maps of the present state into any numbers of parts. */
 typedef struct eqp_comparison {
+    size_t size;                /**< of this struct in the caller's version; 0: of version 0.2 */
     int nchoices;               /**< methods, >= 1 */
     const eqp_choice *choice;   /**< [nchoices] methods; `auto` chooses from the other methods and its own candidates */
     int ncounts;                /**< numbers of parts, >= 1 */
@@ -368,6 +391,16 @@ typedef struct eqp_comparison {
     void *user;                /**< passed to on_rows and on_map */
     eqp_capacities capacities; /**< memory of the parts; maps that do not fit are rows with memory_use > 1 */
 } eqp_comparison;
+
+/** No request: `eqp_comparison comparison = eqp_comparison_defaults();` Local. */
+static inline eqp_comparison eqp_comparison_defaults(void)
+{
+    eqp_comparison comparison;
+
+    memset(&comparison, 0, sizeof comparison);
+    comparison.size = sizeof comparison;
+    return comparison;
+}
 
 /** Divides the present state into each number of parts and evaluates each map, now and after problem.advance has moved
  * the state by one step. If the problem has several granularities, each is tried from the same state, and the row is

@@ -20,7 +20,6 @@
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/kdtree.h>
-#include <equipoise/more/route.h>
 #include <equipoise/more/whatif.h>
 #include <equipoise/points.h>
 #include <equipoise/units.h>
@@ -302,10 +301,6 @@ inline void free_object(eqp_gatherer *object) noexcept
 inline void free_object(eqp_kdtree *object) noexcept
 {
     eqp_kdtree_free(object);
-}
-inline void free_object(eqp_kdtreef *object) noexcept
-{
-    eqp_kdtreef_free(object);
 }
 inline void free_object(eqp_map *object) noexcept
 {
@@ -984,7 +979,7 @@ class balancer
 
     eqp_step recorded(const detail::collective &now, const eqp_work &work)
     {
-        eqp_step step{};
+        eqp_step step = eqp_step_defaults();
 
         m_code->ends(now, eqp_balancer_record(get(), now.given(&work), &step));
         return step;

@@ -20,6 +20,7 @@ extern "C" {
 
 /** This rank's items, in any order. All arrays are borrowed. */
 typedef struct eqp_points {
+    size_t struct_size;   /**< of this struct in the caller's version; 0: of version 0.2 */
     int64_t n;            /**< items of this rank, >= 0 */
     const void *x;        /**< first coordinate of the first item; an item's three coordinates are contiguous */
     size_t stride;        /**< bytes from one item to the next; 0: items are contiguous */
@@ -31,6 +32,16 @@ typedef struct eqp_points {
     const double *phase_load; /**< [n][options->nphases] cost in each phase of a cycle (survey.h), finite, >= 0, if
                                    there are several; then weight NULL is the sum of times x load. Otherwise ignored */
 } eqp_points;
+
+/** No items: `eqp_points points = eqp_points_defaults();` Local. */
+static inline eqp_points eqp_points_defaults(void)
+{
+    eqp_points points;
+
+    memset(&points, 0, sizeof points);
+    points.struct_size = sizeof points;
+    return points;
+}
 
 /** Gives every item a part. The part does not depend on the distribution of the items over the ranks, within the limits
  * given at eqp_balance(). For methods with EQP_ANY_ORDER (`tensor`) the items stay in place. For methods with

@@ -82,7 +82,7 @@ typedef struct eqp_regret {
 
 /** Consecutive steps; a single step unless the run is long. Seconds are sums over them. */
 typedef struct eqp_hindsight_stretch {
-    int64_t first;  /**< first step, in the order of eqp_hindsight_add(), from 0 */
+    int64_t first;  /**< first step, from 0 */
     int64_t steps;  /**< >= 1 */
     double seconds; /**< sum of the largest load of each step in the run */
     double best;    /**< the same sum with the best schedule, without maps */

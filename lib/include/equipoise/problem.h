@@ -33,7 +33,9 @@
 #include <equipoise/survey.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -197,15 +199,6 @@ typedef struct eqp_placement {
  * \return EQP_OK, EQP_ERR_ARGUMENT for an invalid number, EQP_ERR_MEMORY */
 int eqp_map_create(int64_t nshared, const int64_t *nunits, const double *centroid, const int *rank, eqp_map **map);
 
-/** Adds entries with one rank per phase to a map that has no such entries. Any number of owners may share an entry. The
- * tag of the i-th is -1 - i - eqp_map_shared() before the call.
- * \param[in] map      the map
- * \param[in] n        entries, >= 0
- * \param[in] nphases  1 to EQP_CYCLE_PHASES
- * \param[in] rank     [n][nphases] rank that computes in each phase, >= 0; later phases use the last one
- * \return EQP_OK, EQP_ERR_ARGUMENT for an invalid number and for a map that has such entries, EQP_ERR_MEMORY */
-int eqp_map_add_phased(eqp_map *map, int64_t n, int nphases, const int *rank);
-
 /** Frees a map; NULL is legal. */
 void eqp_map_free(eqp_map *map);
 
@@ -260,6 +253,7 @@ typedef enum eqp_survey_kind {
 
 /** An N-body code. Zeros mark features that it does not have. Borrowed for the life of the balancer. */
 typedef struct eqp_problem {
+    size_t size;                  /**< of this struct in the caller's version; 0: of version 0.2 */
     void *user;                   /**< passed to all functions */
     int nkinds;                   /**< kinds of work, 1 to EQP_COST_KINDS; 0: one */
     const double *nominal;        /**< [nkinds] seconds per unit of each kind, > 0; only the ratios matter; NULL:
@@ -340,6 +334,16 @@ typedef struct eqp_problem {
      * that was in force. NULL: there is one granularity. */
     int (*grain)(void *user, int grain);
 } eqp_problem;
+
+/** A code without any feature: `eqp_problem problem = eqp_problem_defaults();` Local. */
+static inline eqp_problem eqp_problem_defaults(void)
+{
+    eqp_problem problem;
+
+    memset(&problem, 0, sizeof problem);
+    problem.size = sizeof problem;
+    return problem;
+}
 
 #ifdef __cplusplus
 }

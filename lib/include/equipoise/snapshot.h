@@ -60,7 +60,9 @@
 #include <equipoise/error.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -99,8 +101,9 @@ typedef struct eqp_snapshot_info {
 } eqp_snapshot_info;
 
 /** Columns of a slice: structure of arrays, each [n] or NULL (when reading: neither read nor checked; when
- * writing: see eqp_snapshot_write_slice()). Start with {0}. */
+ * writing: see eqp_snapshot_write_slice()). */
 typedef struct eqp_snapshot_arrays {
+    size_t size;  /**< of this struct in the caller's version; 0: of version 0.2 */
     double *x;    /**< position */
     double *y;    /**< position */
     double *z;    /**< position */
@@ -111,6 +114,16 @@ typedef struct eqp_snapshot_arrays {
     int64_t *id;  /**< unsigned 64-bit ids of a file keep their bits */
     int8_t *type; /**< 0 .. EQP_SNAPSHOT_TYPES - 1 */
 } eqp_snapshot_arrays;
+
+/** No column: `eqp_snapshot_arrays arrays = eqp_snapshot_arrays_defaults();` Local. */
+static inline eqp_snapshot_arrays eqp_snapshot_arrays_defaults(void)
+{
+    eqp_snapshot_arrays arrays;
+
+    memset(&arrays, 0, sizeof arrays);
+    arrays.size = sizeof arrays;
+    return arrays;
+}
 
 /** Opens a snapshot: finds its format, reads the headers of all its files and checks them against the sizes of the
  * files and of the datasets. Local. Reads O(files) headers; text is scanned once, which takes O(bytes) time and
@@ -196,6 +209,7 @@ int eqp_snapshot_read_column(const eqp_snapshot *snapshot, const eqp_column *col
 
 /** Contents of a new snapshot. All pointers are borrowed until the writer is freed. */
 typedef struct eqp_snapshot_layout {
+    size_t size;                        /**< of this struct in the caller's version; 0: of version 0.2 */
     int ntypes;                         /**< 1 .. EQP_SNAPSHOT_TYPES; fewer than 6 are stored as 6 */
     int64_t type_n[EQP_SNAPSHOT_TYPES]; /**< particles of each type, over all ranks */
     double time;                        /**< of the snapshot; the scale factor in a cosmological one */
@@ -213,12 +227,18 @@ typedef struct eqp_snapshot_layout {
     const uint64_t *words;          /**< [nwords] bits are kept */
 } eqp_snapshot_layout;
 
-/** No particles, one file, six types, h = 1. */
-#define EQP_SNAPSHOT_LAYOUT_DEFAULTS                                                                                   \
-    (eqp_snapshot_layout)                                                                                              \
-    {                                                                                                                  \
-        .ntypes = 6, .hubble = 1, .nfiles = 1                                                                          \
-    }
+/** No particles, one file, six types, h = 1: `eqp_snapshot_layout layout = eqp_snapshot_layout_defaults();` Local. */
+static inline eqp_snapshot_layout eqp_snapshot_layout_defaults(void)
+{
+    eqp_snapshot_layout layout;
+
+    memset(&layout, 0, sizeof layout);
+    layout.size = sizeof layout;
+    layout.ntypes = 6;
+    layout.hubble = 1;
+    layout.nfiles = 1;
+    return layout;
+}
 
 /** True if this build has HDF5 and can write snapshots and tables. */
 bool eqp_snapshot_writable(void);
@@ -226,7 +246,7 @@ bool eqp_snapshot_writable(void);
 /** A snapshot that is being written. */
 typedef struct eqp_snapshot_writer eqp_snapshot_writer;
 
-/** Begins a GADGET HDF5 file (or several) with datasets of full size, under a temporary name (see more/file.h). An
+/** Begins a GADGET HDF5 file (or several) with datasets of full size, under a temporary name (see more/base.h). An
  * existing file of the target's name is not touched. Local; one rank. O(1) except for reserving the space. Particles
  * are in reading order: with one file all particles of type 0, then type 1, and so on. If redshift and time make the
  * file cosmological (see above), velocities are stored as u = v / sqrt(time).

@@ -35,7 +35,12 @@ double eqp_cpu_seconds(void);
 
 /** CPU seconds used by the calling thread since eqp_cpu_seconds() returned `begin`; 0 if the clock has gone back, as it
  * does on some virtual machines. */
-double eqp_cpu_seconds_since(double begin);
+static inline double eqp_cpu_seconds_since(double begin)
+{
+    const double seconds = eqp_cpu_seconds() - begin;
+
+    return seconds > 0.0 ? seconds : 0.0;
+}
 
 /** Begins a wait of the calling thread for other ranks, up to eqp_wait_end(): CPU seconds spent polling are not work.
  * Pairs may be nested; the outermost counts. The library marks its own collective calls. Local. */
@@ -70,7 +75,7 @@ typedef struct eqp_cost_fit {
                                       relative: root mean squared relative error. A fraction. Digits below 1e-8 are
                                       rounding. */
     double samples;              /**< number of samples */
-    double factor;               /**< best-fit ratio of the measured costs to the costs expected by eqp_cost_fit_near(),
+    double factor;               /**< best-fit ratio of the measured costs to the costs expected,
                                       an estimate for kinds without samples. 0 without expected costs */
 } eqp_cost_fit;
 

@@ -3,7 +3,7 @@
 #ifndef EQUIPOISE_METHODS_BOXES_BOXES_H
 #define EQUIPOISE_METHODS_BOXES_BOXES_H
 
-#include <equipoise/more/boxes.h>
+#include <equipoise/more/methods.h>
 
 #include <stdint.h>
 

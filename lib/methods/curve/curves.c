@@ -3,10 +3,11 @@
 #include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
+#include "methods/curve/cuts.h"
 #include "methods/frame/rows.h"
 
-#include <equipoise/more/assign.h>
 #include <equipoise/more/comm.h>
+#include <equipoise/more/methods.h>
 
 #include <stdlib.h>
 
@@ -122,7 +123,7 @@ static int cut_curve(MPI_Comm comm, int code, int64_t n, const double *load, con
     EQP_TRY(gather_runs(comm, rank, nranks, &r, load, shape, &all));
     int64_t nruns = count_runs(&r, 0, r.total);
     code = optimal ? eqp_cuts_optimal(nruns, all, options->nparts, options->share, first, NULL)
-                   : eqp_cuts_from_shares(nruns, all, options->nparts, options->share, first);
+                   : eqp__cuts_from_shares(nruns, all, options->nparts, options->share, first);
     EQP_TRY(eqp_agree(comm, code, NULL));
     read_parts(&r, first, part);
 done:
@@ -167,7 +168,7 @@ static int cut_alone(const eqp_balance_items *items, const double *load, const e
 
     EQP_TRY(eqp_array_create(&first, (int64_t)options->nparts + 1, sizeof *first));
     EQP_TRY(optimal ? eqp_cuts_optimal(items->n, load, options->nparts, options->share, first, NULL)
-                    : eqp_cuts_from_shares(items->n, load, options->nparts, options->share, first));
+                    : eqp__cuts_from_shares(items->n, load, options->nparts, options->share, first));
     for (int p = 0; p < options->nparts; p++) {
         for (int64_t i = first[p]; i < first[p + 1]; i++) {
             part[i] = p;

@@ -4,7 +4,7 @@
 #include "base/internal.h"
 #include "methods/frame/shares.h"
 
-#include <equipoise/more/assign.h>
+#include <equipoise/more/methods.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -121,7 +121,7 @@ static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
     return x < lo ? lo : x > hi ? hi : x;
 }
 
-int eqp_cuts_from_shares(int64_t n, const double *load, int nparts, const double *share, int64_t *first)
+int eqp__cuts_from_shares(int64_t n, const double *load, int nparts, const double *share, int64_t *first)
 {
     chain c;
 

@@ -182,12 +182,12 @@ static int simulate(eqp__diffusion *d, crowd *c, const eqp_diffusion_options *o,
     return EQP_OK;
 }
 
-int eqp_diffusion_simulate(const eqp_part_graph *graph, const eqp_diffusion_options *options, double *load_max,
-                           double *moved_max, int64_t *convergence_steps)
+int eqp__diffusion_simulate(const eqp_part_graph *graph, const eqp_diffusion_options *options, double *load_max,
+                            double *moved_max, int64_t *convergence_steps)
 {
     EQP_REQUIRE(graph && convergence_steps);
-    const eqp_part_graph_view view = eqp_part_graph_arrays(graph);
-    const eqp_diffusion_options usual = eqp_diffusion_options_defaults(), *o = options != NULL ? options : &usual;
+    const eqp_part_graph_view view = eqp__part_graph_arrays(graph);
+    const eqp_diffusion_options usual = eqp__diffusion_options_defaults(), *o = options != NULL ? options : &usual;
     const double stable = eqp__diffusion_stable(&view);
     eqp__diffusion d = {.scale = NULL};
     crowd c = {.elements = NULL};

@@ -262,8 +262,8 @@ static int do_round(mover *m, int nparts, const eqp_diffusion_options *o, int64_
 
     m->state = (eqp__diffusion){.scale = NULL};
     m->left = NULL;
-    EQP_TRY(eqp_part_graph_create(&here, nparts, NULL, &graph));
-    m->graph = eqp_part_graph_arrays(graph);
+    EQP_TRY(eqp__part_graph_create(&here, nparts, NULL, &graph));
+    m->graph = eqp__part_graph_arrays(graph);
     stable = eqp__diffusion_stable(&m->graph);
     EQP_TRY(eqp__diffusion_open(&m->graph, m->graph.load, o->gamma > 0.0 ? fmin(o->gamma, stable) : stable, o->share,
                                 &m->state));
@@ -283,14 +283,14 @@ static int do_round(mover *m, int nparts, const eqp_diffusion_options *o, int64_
 done:
     eqp__diffusion_close(&m->state);
     free(m->left);
-    eqp_part_graph_free(graph);
+    eqp__part_graph_free(graph);
     return code;
 }
 
-int eqp_diffusion_move(const eqp_elements *elements, int nparts, const eqp_diffusion_options *options, int *part)
+int eqp__diffusion_move(const eqp_elements *elements, int nparts, const eqp_diffusion_options *options, int *part)
 {
     EQP_REQUIRE(elements && elements->n >= 0 && (elements->n == 0 || (elements->part && part)));
-    const eqp_diffusion_options usual = eqp_diffusion_options_defaults(), *o = options != NULL ? options : &usual;
+    const eqp_diffusion_options usual = eqp__diffusion_options_defaults(), *o = options != NULL ? options : &usual;
     mover m = {.least = INFINITY};
     int64_t steps = o->steps;
     int code = eqp__diffusion_check(o, nparts);

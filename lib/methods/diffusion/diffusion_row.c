@@ -5,13 +5,13 @@
  * Items that share pins are neighbours; without pins, items that are near each other are. A part without items has no
  * neighbours that could give it any, so each such part gets an item first. */
 #include "base/internal.h"
+#include "cost/elements.h"
+#include "methods/diffusion/diffusion.h"
 #include "methods/frame/gather.h"
 #include "methods/frame/links.h"
+#include "methods/frame/parts.h"
 #include "methods/frame/repair_all.h"
 #include "methods/frame/rows.h"
-
-#include <equipoise/more/diffusion.h>
-#include <equipoise/more/par.h>
 
 #include <float.h>
 #include <math.h>
@@ -31,7 +31,7 @@ typedef struct own_settings {
 
 static eqp_diffusion_options diffusion_of(const eqp_balance_options *options)
 {
-    eqp_diffusion_options d = eqp_diffusion_options_defaults();
+    eqp_diffusion_options d = eqp__diffusion_options_defaults();
     own_settings own;
 
     memcpy(&own, &options->settings, sizeof own);
@@ -56,10 +56,10 @@ static int diffuse(const eqp_balance_items *items, const eqp_balance_options *op
     EQP_TRY(graph != NULL ? eqp__links_of_pins(graph, &links)
                           : eqp__links_of_points(items->n, items->point, NEAREST, &links));
     const eqp_elements elements = {items->n, items->weight, part, links.first, links.edge, links.weight};
-    EQP_TRY(eqp_diffusion_move(&elements, options->nparts, &diffusion, part));
+    EQP_TRY(eqp__diffusion_move(&elements, options->nparts, &diffusion, part));
 done:
     eqp__links_free(&links);
-    eqp_hypergraph_free(graph);
+    eqp__hypergraph_free(graph);
     return code;
 }
 
@@ -71,7 +71,7 @@ static int assign_diffusion(MPI_Comm comm, const eqp_balance_items *items, const
 
     EQP__CHECK(eqp__present_parts(comm, items, options, part));
     EQP__CHECK(eqp__repair_all(comm, items, options, DBL_MAX, part, &filled));
-    EQP__CHECK(eqp_parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &loads));
+    EQP__CHECK(eqp__parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &loads));
     result->repaired = filled.repaired;
     if (loads.imbalance > diffusion_of(options).threshold) {
         EQP__CHECK(

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One step of feedback-guided balancing, for one rank and for all ranks. */
+#include "methods/feedback/feedback.h"
 #include "base/internal.h"
-
-#include <equipoise/more/feedback.h>
+#include <equipoise/more/methods.h>
 
 #include <math.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static int is_rank(const eqp_feedback_rank *r)
            r->load <= r->total - r->before && (r->high > r->low || r->load == 0);
 }
 
-int eqp_feedback_inside(const eqp_feedback_rank *rank, int *first, int *count)
+int eqp__feedback_inside(const eqp_feedback_rank *rank, int *first, int *count)
 {
     EQP__FAIL_IF(!first || !count || !is_rank(rank), EQP_ERR_ARGUMENT);
     if (rank->total == 0) {
@@ -49,7 +49,7 @@ int eqp_feedback_inside(const eqp_feedback_rank *rank, int *first, int *count)
     return EQP_OK;
 }
 
-int64_t eqp_feedback_bound(const eqp_feedback_rank *rank, int k)
+int64_t eqp__feedback_bound(const eqp_feedback_rank *rank, int k)
 {
     if (!is_rank(rank)) {
         return 0;
@@ -64,7 +64,7 @@ int64_t eqp_feedback_bound(const eqp_feedback_rank *rank, int k)
     return place < (double)(rank->high - rank->low) ? rank->low + (int64_t)place : rank->high;
 }
 
-eqp_feedback_piece eqp_feedback_piece_at(const eqp_feedback_rank *rank, int first, int count, int i)
+eqp_feedback_piece eqp__feedback_piece_at(const eqp_feedback_rank *rank, int first, int count, int i)
 {
     if (!is_rank(rank) || first < 1 || first > rank->nranks || count < 0 || count > rank->nranks - first || i < 0 ||
         i > count) {
@@ -73,10 +73,10 @@ eqp_feedback_piece eqp_feedback_piece_at(const eqp_feedback_rank *rank, int firs
     eqp_feedback_piece piece = {first - 1 + i, rank->low, rank->high};
 
     if (i > 0) {
-        piece.low = eqp_feedback_bound(rank, first + i - 1);
+        piece.low = eqp__feedback_bound(rank, first + i - 1);
     }
     if (i < count) {
-        piece.high = eqp_feedback_bound(rank, first + i);
+        piece.high = eqp__feedback_bound(rank, first + i);
     }
     return piece;
 }
@@ -99,7 +99,7 @@ static int check_step(int nranks, const int64_t *bound, const int64_t *load, int
     return EQP_OK;
 }
 
-int eqp_feedback_step(int nranks, const int64_t *bound, const int64_t *load, int64_t *next)
+int eqp__feedback_step(int nranks, const int64_t *bound, const int64_t *load, int64_t *next)
 {
     eqp_feedback_rank r = {.nranks = nranks};
 
@@ -113,31 +113,20 @@ int eqp_feedback_step(int nranks, const int64_t *bound, const int64_t *load, int
         r.low = bound[r.rank];
         r.high = bound[r.rank + 1];
         r.load = load[r.rank];
-        (void)eqp_feedback_inside(&r, &first, &count); /* cannot fail: r is valid by check_step() */
+        (void)eqp__feedback_inside(&r, &first, &count); /* cannot fail: r is valid by check_step() */
         for (int k = first; k < first + count; k++) {
-            next[k] = eqp_feedback_bound(&r, k);
+            next[k] = eqp__feedback_bound(&r, k);
         }
         r.before += r.load;
     }
     return EQP_OK;
 }
 
-int eqp_feedback_start(int64_t n, int nranks, int64_t *bound)
+int eqp__feedback_start(int64_t n, int nranks, int64_t *bound)
 {
     EQP__FAIL_IF(n < 0 || nranks < 1 || !bound, EQP_ERR_ARGUMENT);
     for (int64_t r = 0; r <= nranks; r++) {
         bound[r] = n / nranks * r + n % nranks * r / nranks; /* r n / nranks, arranged to avoid overflow */
     }
-    return EQP_OK;
-}
-
-int eqp_feedback_load(double seconds, double unit, int64_t *load)
-{
-    const double most = 9007199254740992.0; /* 2^53: a double above it has no fraction to truncate */
-
-    EQP__FAIL_IF(!load || !(unit > 0) || !isfinite(unit), EQP_ERR_ARGUMENT);
-    EQP__FAIL_IF(!(seconds >= 0) || !isfinite(seconds), EQP_ERR_DATA);
-    EQP__FAIL_IF(!(seconds / unit <= most), EQP_ERR_OVERFLOW);
-    *load = (int64_t)(seconds / unit);
     return EQP_OK;
 }

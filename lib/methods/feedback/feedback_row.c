@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The method `feedback`: it uses only the total load of each part, spread evenly over its particles. A cut of the curve
  * with these item loads gives the boundaries of equations 2.1 to 2.3 (feedback.h). */
+#include "methods/feedback/feedback.h"
 #include "methods/frame/rows.h"
 
 #include "base/internal.h"
 
 #include <equipoise/more/comm.h>
-#include <equipoise/more/feedback.h>
+#include <equipoise/more/methods.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -86,7 +87,7 @@ static int check(const step *s, eqp_feedback_state *state, enum eqp_feedback_ver
         return EQP_OK;
     }
     most = fmin(most / total, 1);
-    return eqp_feedback_check(state, nparts, (int64_t)(TOTAL_UNITS * most), (int64_t)TOTAL_UNITS, verdict);
+    return eqp__feedback_check(state, nparts, (int64_t)(TOTAL_UNITS * most), (int64_t)TOTAL_UNITS, verdict);
 }
 
 /* Takes steps with modelled loads, starting from equal counts, and returns the best parts. Collective. */
@@ -98,7 +99,7 @@ static int settle(step *s, int *part)
     int *now = NULL, code;
 
     options.threshold = s->options->imbalance_tol;
-    code = eqp_feedback_init(&state, &options);
+    code = eqp__feedback_init(&state, &options);
     code = code ? code : eqp_array_create(&now, s->items->n, sizeof *now);
     code = eqp_agree(s->comm, code, NULL);
     code = code ? code : cut_by_count(s, now);

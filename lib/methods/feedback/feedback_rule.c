@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stopping rules of feedback-guided balancing. */
 #include "base/internal.h"
-
-#include <equipoise/more/feedback.h>
+#include "methods/feedback/feedback.h"
+#include <equipoise/more/methods.h>
 
 #include <stddef.h>
 
-int eqp_feedback_init(eqp_feedback_state *state, const eqp_feedback_options *options)
+int eqp__feedback_init(eqp_feedback_state *state, const eqp_feedback_options *options)
 {
     EQP__FAIL_IF(!state || !options || options->size != sizeof *options || options->max_steps < 0 ||
                      !(options->threshold >= 0) || options->patience < 1 ||
@@ -33,8 +33,8 @@ static enum eqp_feedback_verdict judge(const eqp_feedback_state *s, double last,
     return steps >= s->options.max_steps ? EQP_FEEDBACK_LAST_STEP : EQP_FEEDBACK_GO_ON;
 }
 
-int eqp_feedback_check(eqp_feedback_state *state, int nranks, int64_t max, int64_t total,
-                       enum eqp_feedback_verdict *verdict)
+int eqp__feedback_check(eqp_feedback_state *state, int nranks, int64_t max, int64_t total,
+                        enum eqp_feedback_verdict *verdict)
 {
     EQP__FAIL_IF(!state || !verdict || nranks < 1 || max < 0 || total < max, EQP_ERR_ARGUMENT);
     const double mean = (double)total / nranks, last = state->value;

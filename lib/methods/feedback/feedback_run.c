@@ -3,9 +3,10 @@
 #include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
+#include "methods/feedback/feedback.h"
 
 #include <equipoise/more/comm.h>
-#include <equipoise/more/feedback_run.h>
+#include <equipoise/more/methods.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,9 +50,9 @@ int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options
     int rank = 0, nranks = 1, code = eqp__comm_shape(comm, &rank, &nranks);
 
     EQP__CHECK(code);
-    code = share ? eqp_feedback_init(&s.state, options) : EQP_ERR_ARGUMENT;
+    code = share ? eqp__feedback_init(&s.state, options) : EQP_ERR_ARGUMENT;
     code = code ? code : eqp_array_create(&bound, (int64_t)nranks + 1, sizeof *bound);
-    code = code ? code : eqp_feedback_start(n, nranks, bound);
+    code = code ? code : eqp__feedback_start(n, nranks, bound);
     code = eqp__agree_alike(comm, code, code ? 0 : print_of(n, options));
     if (!code) {
         s.low = s.best_low = bound[rank];
@@ -91,14 +92,14 @@ static int look(step *s, const eqp_feedback_share *share, eqp_feedback_state *st
         s->me.total += load;
         max = load > max ? load : max;
     }
-    return eqp_feedback_check(state, s->me.nranks, max, s->me.total, verdict);
+    return eqp__feedback_check(state, s->me.nranks, max, s->me.total, verdict);
 }
 
 static int send_bounds(step *s)
 {
     for (int i = 0; i < s->count; i++) {
         const int k = s->first + i;
-        s->bound[i] = eqp_feedback_bound(&s->me, k);
+        s->bound[i] = eqp__feedback_bound(&s->me, k);
         EQP__FAIL_IF(MPI_Isend(&s->bound[i], 1, MPI_INT64_T, k, LOW_TAG, s->comm, &s->request[2 * i]) != MPI_SUCCESS ||
                          MPI_Isend(&s->bound[i], 1, MPI_INT64_T, k - 1, HIGH_TAG, s->comm, &s->request[2 * i + 1]) !=
                              MPI_SUCCESS,
@@ -131,7 +132,7 @@ static int exchange_bounds(step *s)
 /* Finds the new range of this rank and the number of its iterations that go to each rank. Collective. */
 static int plan_step(step *s)
 {
-    int code = eqp_feedback_inside(&s->me, &s->first, &s->count);
+    int code = eqp__feedback_inside(&s->me, &s->first, &s->count);
 
     s->low = s->me.low; /* stays for the first rank, and for all ranks if the total is 0 */
     s->high = s->me.high;
@@ -143,7 +144,7 @@ static int plan_step(step *s)
         code = exchange_bounds(s);
     }
     for (int i = 0; i <= s->count && !code; i++) {
-        const eqp_feedback_piece piece = eqp_feedback_piece_at(&s->me, s->first, s->count, i);
+        const eqp_feedback_piece piece = eqp__feedback_piece_at(&s->me, s->first, s->count, i);
         s->to[piece.rank] = piece.high - piece.low;
     }
     return code;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Simulation of feedback-guided balancing, and the load functions of the paper. */
 #include "base/internal.h"
-
-#include <equipoise/more/feedback.h>
+#include "methods/feedback/feedback.h"
+#include <equipoise/more/methods.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -112,7 +112,7 @@ static int open_simulation(simulation *s, int64_t n, const int64_t *load, int nr
         (code = eqp_array_create(&s->next, bounds, sizeof *s->next)) ||
         (code = eqp_array_create(&s->best, bounds, sizeof *s->best)) ||
         (code = eqp_array_create(&s->load, nranks, sizeof *s->load)) || (code = sum_up(s, n)) ||
-        (code = eqp_feedback_start(n, nranks, s->bound))) {
+        (code = eqp__feedback_start(n, nranks, s->bound))) {
         close_simulation(s);
     }
     return code;
@@ -147,7 +147,7 @@ static int64_t count_staying(const simulation *s)
 
 static int take_step(simulation *s)
 {
-    int code = eqp_feedback_step(s->nranks, s->bound, s->load, s->next);
+    int code = eqp__feedback_step(s->nranks, s->bound, s->load, s->next);
 
     if (!code) {
         int64_t *old = s->bound;
@@ -165,7 +165,7 @@ static int run(simulation *s, eqp_feedback_state *state, double *difference)
 
     for (;;) {
         measure(s);
-        EQP__CHECK(eqp_feedback_check(state, s->nranks, s->max, s->total, &s->result.verdict));
+        EQP__CHECK(eqp__feedback_check(state, s->nranks, s->max, s->total, &s->result.verdict));
         if (state->best_step == s->result.steps) {
             memcpy(s->best, s->bound, ((size_t)s->nranks + 1) * sizeof *s->best);
         }
@@ -190,7 +190,7 @@ int eqp_feedback_simulate(int64_t n, const int64_t *load, int nranks, const eqp_
     eqp_feedback_state state;
     int code = n < 0 || n == INT64_MAX || nranks < 1 || (n > 0 && !load) || !result ? EQP_ERR_ARGUMENT : EQP_OK;
 
-    code = code ? code : eqp_feedback_init(&state, options);
+    code = code ? code : eqp__feedback_init(&state, options);
     code = code ? code : open_simulation(&s, n, load, nranks);
     EQP__CHECK(code);
     code = run(&s, &state, difference);

@@ -11,9 +11,7 @@
 #include "methods/frame/relabel_all.h"
 #include "methods/frame/shares.h"
 
-#include <equipoise/more/assign.h>
 #include <equipoise/more/comm.h>
-#include <equipoise/more/cycle.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -48,6 +46,18 @@ static bool is_set_well(const eqp_option *option, const eqp_settings *settings)
     return true;
 }
 
+const eqp_balance_options *eqp__balance_options_known(const eqp_balance_options *options, eqp_balance_options *here)
+{
+    *here = eqp_balance_options_defaults();
+    return eqp_struct_take(here, options, 0) == EQP_OK ? here : NULL;
+}
+
+const eqp_balance_items *eqp__balance_items_known(const eqp_balance_items *items, eqp_balance_items *here)
+{
+    *here = eqp_balance_items_defaults();
+    return eqp_struct_take(here, items, EQP_STRUCT_UP_TO(eqp_balance_items, phase_load)) == EQP_OK ? here : NULL;
+}
+
 int eqp__balance_options_check(const eqp_method *method, const eqp_balance_options *o, eqp_message *message)
 {
     if (!method) {
@@ -55,10 +65,10 @@ int eqp__balance_options_check(const eqp_method *method, const eqp_balance_optio
         eqp__methods_add_all(message);
         return EQP_ERR_ARGUMENT;
     }
-    EQP__FAIL_IF(!eqp_method_assigns(method) || !method->name || !o || (method->noptions > 0 && !method->option),
-                 refuse(message, EQP_ERR_ARGUMENT, "no options, or a method that no call carries out"));
-    EQP__FAIL_IF(o->size != sizeof *o,
-                 refuse(message, EQP_ERR_ARGUMENT, "options that eqp_balance_options_defaults() has not made"));
+    EQP__FAIL_IF(
+        !eqp_method_assigns(method) || !method->name || !o || (method->noptions > 0 && !method->option),
+        refuse(message, EQP_ERR_ARGUMENT,
+               "a method that no call carries out, or options that eqp_balance_options_defaults() has not made"));
     EQP__FAIL_IF(o->nparts < 1, refuse(message, EQP_ERR_ARGUMENT, "the number of parts must be at least 1"));
     EQP__FAIL_IF(eqp__shares_check(o->nparts, o->share),
                  refuse(message, EQP_ERR_ARGUMENT, "the shares must be positive and sum to 1"));
@@ -246,8 +256,8 @@ static int describe_cycle(MPI_Comm comm, const eqp_balance_items *t, const eqp_b
             }
         }
         EQP_TRY(eqp__sum_double(comm, (int64_t)o->nparts * o->nphases, load));
-        EQP_TRY(eqp_cycle_of_parts(o->nparts, load, o->nphases, o->times, o->share, &cycle) ? EQP_ERR_OVERFLOW
-                                                                                            : EQP_OK);
+        EQP_TRY(eqp__cycle_of_parts(o->nparts, load, o->nphases, o->times, o->share, &cycle) ? EQP_ERR_OVERFLOW
+                                                                                             : EQP_OK);
     }
     r->cycle_efficiency = cycle.efficiency;
     memcpy(r->phase_imbalance, cycle.imbalance, sizeof cycle.imbalance);
@@ -427,15 +437,14 @@ int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items
     MPI_Comm own = MPI_COMM_NULL;
     eqp_message message = {""};
     eqp_balance_options here;
+    eqp_balance_items mine;
     int code = eqp__comm_dup(comm, &own);
 
     EQP__CHECK(code);
-    const bool whole = options != NULL && options->size == sizeof *options;
-    if (whole) {
-        here = *options;
-        here.regions = NULL;
-    }
-    code = eqp__balance_checked(own, EQP_OK, method, items, whole ? &here : options, part, result, &message);
+    options = eqp__balance_options_known(options, &here);
+    here.regions = NULL;
+    code = eqp__balance_checked(own, EQP_OK, method, eqp__balance_items_known(items, &mine), options, part, result,
+                                &message);
     if (code && options && options->message) {
         *options->message = message;
     }

@@ -340,7 +340,7 @@ int eqp__capacity_repair(const eqp__capping *in, int *part, eqp__capped *result)
     int64_t has = 0;
     int *made = NULL, code;
 
-    EQP_TRY(eqp_parts_load(in->n, in->weight, part, in->nparts, in->share, NULL, &loads));
+    EQP_TRY(eqp__parts_load(in->n, in->weight, part, in->nparts, in->share, NULL, &loads));
     EQP_TRY(eqp_array_reserve(&made, &has, in->n, sizeof *made));
     if (in->n > 0) {
         memcpy(made, part, (size_t)in->n * sizeof *made);

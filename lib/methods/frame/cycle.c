@@ -5,8 +5,6 @@
 #include "base/internal.h"
 #include "methods/frame/shares.h"
 
-#include <equipoise/more/cycle.h>
-
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -32,8 +30,8 @@ static int check_loads(int64_t n, int nphases, const double *load)
     return are ? EQP_OK : EQP_ERR_ARGUMENT;
 }
 
-int eqp_cycle_of_parts(int nparts, const double *load, int nphases, const double *times, const double *share,
-                       eqp_cycle *cycle)
+int eqp__cycle_of_parts(int nparts, const double *load, int nphases, const double *times, const double *share,
+                        eqp_cycle *cycle)
 {
     eqp_cycle c = {.worst = 0};
     double work = 0, wait = 0;
@@ -63,8 +61,8 @@ int eqp_cycle_of_parts(int nparts, const double *load, int nphases, const double
     return EQP_OK;
 }
 
-int eqp_cycle_measure(int64_t n, const double *load, const int *part, int nphases, const double *times, int nparts,
-                      const double *share, double *part_load, eqp_cycle *cycle)
+int eqp__cycle_measure(int64_t n, const double *load, const int *part, int nphases, const double *times, int nparts,
+                       const double *share, double *part_load, eqp_cycle *cycle)
 {
     double *sum = NULL;
     int code;
@@ -81,7 +79,7 @@ int eqp_cycle_measure(int64_t n, const double *load, const int *part, int nphase
     for (int64_t j = 0; j < (int64_t)nparts * nphases; j++) {
         EQP_TRY(isfinite(sum[j]) ? EQP_OK : EQP_ERR_OVERFLOW);
     }
-    EQP_TRY(eqp_cycle_of_parts(nparts, sum, nphases, times, share, cycle));
+    EQP_TRY(eqp__cycle_of_parts(nparts, sum, nphases, times, share, cycle));
     if (part_load) {
         memcpy(part_load, sum, (size_t)nparts * (size_t)nphases * sizeof *sum);
     }

@@ -160,7 +160,7 @@ static int weigh_edges(const eqp_balance_items *items, eqp_hypergraph *graph)
         id[k] = list[k].id;
         cost[k] = list[k].weight;
     }
-    EQP_TRY(eqp_hypergraph_weigh(graph, kept, id, cost));
+    EQP_TRY(eqp__hypergraph_weigh(graph, kept, id, cost));
 done:
     EQP__FREE(list, id, cost);
     return code;
@@ -174,11 +174,11 @@ int eqp__items_graph(const eqp_balance_items *items, eqp_hypergraph **graph)
     if (items->pin_first == NULL || items->pin_first[items->n] == 0) {
         return EQP_OK;
     }
-    EQP_TRY(eqp_hypergraph_create(items->n, items->weight, items->pin_first, items->pin, &made));
+    EQP_TRY(eqp__hypergraph_create(items->n, items->weight, items->pin_first, items->pin, &made));
     EQP_TRY(items->pin_weight != NULL ? weigh_edges(items, made) : EQP_OK);
     *graph = made;
     made = NULL;
 done:
-    eqp_hypergraph_free(made);
+    eqp__hypergraph_free(made);
     return code;
 }

@@ -3,8 +3,9 @@
 #ifndef EQUIPOISE_METHODS_FRAME_GATHER_H
 #define EQUIPOISE_METHODS_FRAME_GATHER_H
 
+#include "methods/frame/hypergraph.h"
+
 #include <equipoise/balance.h>
-#include <equipoise/more/assign.h>
 
 /* Columns of the items that rank 0 gathers in addition to weights. Weights of pins come with the pins if any rank has
  * them. */

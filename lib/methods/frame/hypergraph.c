@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hypergraph of work units and their shared pins. Source: Pearce 2014, section 4.1.2 and Algorithm 7. */
+#include "methods/frame/hypergraph.h"
 #include "base/internal.h"
-
-#include <equipoise/more/assign.h>
 
 #include <math.h>
 #include <stdbool.h>
@@ -237,8 +236,8 @@ static int units_check(int64_t n, const double *weight, const int64_t *pin_first
     return all < 0 ? EQP_ERR_ARGUMENT : EQP_OK;
 }
 
-int eqp_hypergraph_create(int64_t n, const double *weight, const int64_t *pin_first, const int64_t *pins,
-                          eqp_hypergraph **graph)
+int eqp__hypergraph_create(int64_t n, const double *weight, const int64_t *pin_first, const int64_t *pins,
+                           eqp_hypergraph **graph)
 {
     eqp_hypergraph *g = NULL;
     int code = graph ? units_check(n, weight, pin_first, pins) : EQP_ERR_ARGUMENT;
@@ -255,11 +254,11 @@ int eqp_hypergraph_create(int64_t n, const double *weight, const int64_t *pin_fi
     *graph = g;
     g = NULL;
 done:
-    eqp_hypergraph_free(g);
+    eqp__hypergraph_free(g);
     return code;
 }
 
-int eqp_hypergraph_weigh(eqp_hypergraph *graph, int64_t nids, const int64_t *id, const double *weight)
+int eqp__hypergraph_weigh(eqp_hypergraph *graph, int64_t nids, const int64_t *id, const double *weight)
 {
     EQP__FAIL_IF(!graph || nids < 0 || (nids > 0 && (!id || !weight)), EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < nids; i++) {
@@ -277,7 +276,7 @@ int eqp_hypergraph_weigh(eqp_hypergraph *graph, int64_t nids, const int64_t *id,
     return EQP_OK;
 }
 
-eqp_hypergraph_view eqp_hypergraph_arrays(const eqp_hypergraph *g)
+eqp_hypergraph_view eqp__hypergraph_arrays(const eqp_hypergraph *g)
 {
     if (!g) {
         return (eqp_hypergraph_view){0};
@@ -294,7 +293,7 @@ eqp_hypergraph_view eqp_hypergraph_arrays(const eqp_hypergraph *g)
                                  .vertex_edge = g->vertex_edge};
 }
 
-int eqp_hypergraph_cut(const eqp_hypergraph *graph, int nparts, const int *part, double *cut)
+int eqp__hypergraph_cut(const eqp_hypergraph *graph, int nparts, const int *part, double *cut)
 {
     int64_t *last_edge = NULL;
     double sum = 0;
@@ -318,7 +317,7 @@ int eqp_hypergraph_cut(const eqp_hypergraph *graph, int nparts, const int *part,
     return EQP_OK;
 }
 
-void eqp_hypergraph_free(eqp_hypergraph *graph)
+void eqp__hypergraph_free(eqp_hypergraph *graph)
 {
     if (!graph) {
         return;

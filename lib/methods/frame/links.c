@@ -40,7 +40,7 @@ static void put_edge(eqp__links *links, int64_t i, int64_t j, double weight)
 
 int eqp__links_of_pins(const eqp_hypergraph *graph, eqp__links *links)
 {
-    const eqp_hypergraph_view g = eqp_hypergraph_arrays(graph);
+    const eqp_hypergraph_view g = eqp__hypergraph_arrays(graph);
     const int64_t nedges = g.npins - g.nedges;
 
     EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(links->first, g.nvertices + 1), EQP__ARRAY(links->edge, 2 * nedges),

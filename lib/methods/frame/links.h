@@ -3,7 +3,9 @@
 #ifndef EQUIPOISE_METHODS_FRAME_LINKS_H
 #define EQUIPOISE_METHODS_FRAME_LINKS_H
 
-#include <equipoise/more/assign.h>
+#include "methods/frame/hypergraph.h"
+
+#include <stdint.h>
 
 /* Edges in the layout of <equipoise/more/elements.h>, each stored at both its ends. Start from {0}. */
 typedef struct eqp__links {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Loads distributed over the ranks: a local kernel, a reduction, a final step. */
 #include <equipoise/more/comm.h>
-#include <equipoise/more/par.h>
 
 #include "base/internal.h"
 #include "comm/agree.h"
@@ -36,8 +35,8 @@ int eqp__weights_round(MPI_Comm comm, int64_t n, double *weight)
     return EQP_OK;
 }
 
-int eqp_parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int *part, int nparts, const double *share,
-                       double *load, eqp_part_loads *loads)
+int eqp__parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int *part, int nparts,
+                        const double *share, double *load, eqp_part_loads *loads)
 {
     double *sum = NULL, *both = NULL;
     int64_t *count = NULL;
@@ -61,32 +60,4 @@ int eqp_parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int
 done:
     EQP__FREE(both, sum, count);
     return code;
-}
-
-/* Power sums of all ranks' loads about a centre. */
-static int add_sums(MPI_Comm comm, int64_t n, const double *load, double centre, eqp_load_sums *sums)
-{
-    double ends[2], all[2];
-
-    EQP__CHECK(eqp_agree(comm, eqp_load_sums_compute(n, load, centre, sums), NULL));
-    ends[0] = sums->max;
-    ends[1] = -sums->min;
-    EQP__CHECK(EQP__MPI(MPI_Allreduce(ends, all, 2, MPI_DOUBLE, MPI_MAX, comm)));
-    sums->max = all[0];
-    sums->min = -all[1];
-    return eqp__sum_double(comm, (int64_t)(sizeof sums->power / sizeof sums->power[0]), sums->power);
-}
-
-int eqp_load_statistics_all(MPI_Comm comm, int64_t n, const double *load, eqp_load_statistics *statistics)
-{
-    eqp_load_sums sums;
-    eqp_load_statistics mean;
-    int code = eqp_agree(comm, statistics && (n == 0 || load) ? EQP_OK : EQP_ERR_ARGUMENT, NULL);
-
-    /* Two rounds: moments about a centre far from the mean lose digits. */
-    EQP__CHECK(code);
-    EQP__CHECK(add_sums(comm, n, load, 0, &sums));
-    EQP__CHECK(eqp_load_statistics_from_sums(&sums, &mean));
-    EQP__CHECK(add_sums(comm, n, load, mean.mean, &sums));
-    return eqp_load_statistics_from_sums(&sums, statistics);
 }

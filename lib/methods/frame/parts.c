@@ -50,8 +50,8 @@ int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int np
     return EQP_OK;
 }
 
-int eqp_parts_load(int64_t n, const double *weight, const int *part, int nparts, const double *share, double *load,
-                   eqp_part_loads *loads)
+int eqp__parts_load(int64_t n, const double *weight, const int *part, int nparts, const double *share, double *load,
+                    eqp_part_loads *loads)
 {
     double *sum = NULL;
     int64_t *count = NULL;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Renumbers the parts of a new assignment to match the present one. */
+#include "methods/frame/parts.h"
 #include "methods/frame/shares.h"
 
 #include "base/internal.h"
-
-#include <equipoise/more/assign.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -82,8 +81,8 @@ static int overlaps_check(int64_t n, const int *fresh, const int *now, const dou
     return EQP_OK;
 }
 
-int eqp_overlaps_collect(int64_t n, const int *fresh, const int *now, const double *weight, int nparts,
-                         int64_t *noverlaps, eqp_overlap **overlaps)
+int eqp__overlaps_collect(int64_t n, const int *fresh, const int *now, const double *weight, int nparts,
+                          int64_t *noverlaps, eqp_overlap **overlaps)
 {
     int64_t *first = NULL, *order = NULL, found = 0;
     double *sum = NULL;
@@ -153,7 +152,7 @@ static void number_the_rest(int nparts, const double *share, int *number, unsign
     }
 }
 
-int eqp_parts_relabel(int nparts, const double *share, int64_t noverlaps, const eqp_overlap *overlaps, int *number)
+int eqp__parts_relabel(int nparts, const double *share, int64_t noverlaps, const eqp_overlap *overlaps, int *number)
 {
     eqp_overlap *sorted = NULL;
     unsigned char *taken = NULL;

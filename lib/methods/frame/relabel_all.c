@@ -4,8 +4,8 @@
 #include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
+#include "methods/frame/parts.h"
 
-#include <equipoise/more/assign.h>
 #include <equipoise/more/comm.h>
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int gather_overlaps(MPI_Comm comm, int code, const eqp_balance_items *ite
 
     code = code ? code : eqp__comm_shape(comm, &rank, &nranks);
     if (!code && items->n > 0 && now) {
-        code = eqp_overlaps_collect(items->n, part, now, items->weight, nparts, &nmine, &mine);
+        code = eqp__overlaps_collect(items->n, part, now, items->weight, nparts, &nmine, &mine);
     }
     EQP_TRY(eqp_agree(comm, code, NULL));
     EQP_TRY(EQP__MPI(MPI_Allgather(&nmine, 1, MPI_INT64_T, count, 1, MPI_INT64_T, comm)));
@@ -47,7 +47,7 @@ int eqp__relabel_all(MPI_Comm comm, const eqp_balance_items *items, const int *n
 
     code = code ? code : EQP__ARRAYS(EQP__ARRAY(count, nranks), EQP__ARRAY(fresh, options->nparts));
     EQP_TRY(gather_overlaps(comm, code, items, now, options->nparts, part, count, &noverlaps, &overlaps));
-    code = eqp_parts_relabel(options->nparts, options->share, noverlaps, overlaps, fresh);
+    code = eqp__parts_relabel(options->nparts, options->share, noverlaps, overlaps, fresh);
     if (!(code = eqp_agree(comm, code, NULL))) {
         for (int64_t i = 0; i < items->n; i++) {
             part[i] = fresh[part[i]];

@@ -202,15 +202,15 @@ static int run_stages(eqp__repairing *m)
     return code ? code : eqp__repair_exchange(m);
 }
 
-int eqp_repair(int64_t n, const double *weight, const eqp_hypergraph *graph, int nparts, const double *share,
-               double imbalance_tol, int *part, eqp_repair_result *result)
+int eqp__parts_repair(int64_t n, const double *weight, const eqp_hypergraph *graph, int nparts, const double *share,
+                      double imbalance_tol, int *part, eqp_repair_result *result)
 {
     eqp__repairing m = {.n = n, .weight = weight, .nparts = nparts};
     eqp_part_loads before, after;
 
-    EQP__FAIL_IF(!result || !(imbalance_tol >= 0) || (graph && eqp_hypergraph_arrays(graph).nvertices != n),
+    EQP__FAIL_IF(!result || !(imbalance_tol >= 0) || (graph && eqp__hypergraph_arrays(graph).nvertices != n),
                  EQP_ERR_ARGUMENT);
-    int code = eqp_parts_load(n, weight, part, nparts, share, NULL, &before);
+    int code = eqp__parts_load(n, weight, part, nparts, share, NULL, &before);
     EQP__CHECK(code);
     share = eqp__shares_reduce(nparts, share);
     eqp_repair_result r = {.imbalance_before = before.imbalance,
@@ -221,11 +221,11 @@ int eqp_repair(int64_t n, const double *weight, const eqp_hypergraph *graph, int
     int fillable = before.empty && n > nparts - before.empty;
     if (fillable || before.imbalance > imbalance_tol + EQP__IMBALANCE_SLACK) {
         if (graph) {
-            m.graph = eqp_hypergraph_arrays(graph);
+            m.graph = eqp__hypergraph_arrays(graph);
         }
         code = eqp__repair_open(&m, share, imbalance_tol, part, before.total);
         if (!code && !(code = run_stages(&m)) &&
-            !(code = eqp_parts_load(n, weight, m.part, nparts, share, NULL, &after))) {
+            !(code = eqp__parts_load(n, weight, m.part, nparts, share, NULL, &after))) {
             r.imbalance = after.imbalance;
             r.empty = after.empty;
             for (int64_t i = 0; i < n; i++) {

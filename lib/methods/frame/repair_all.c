@@ -4,12 +4,12 @@
 
 #include "base/internal.h"
 #include "methods/frame/gather.h"
+#include "methods/frame/parts.h"
+#include "methods/frame/repair.h"
 #include "methods/frame/rows.h"
 #include "methods/frame/shares.h"
 
-#include <equipoise/more/assign.h>
 #include <equipoise/more/comm.h>
-#include <equipoise/more/par.h>
 
 static int repair(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                   eqp_balance_result *result)
@@ -19,11 +19,11 @@ static int repair(const eqp_balance_items *items, const eqp_balance_options *opt
     int code;
 
     EQP_TRY(eqp__items_graph(items, &graph));
-    EQP_TRY(eqp_repair(items->n, items->weight, graph, options->nparts, options->share, options->imbalance_tol, part,
-                       &repaired));
+    EQP_TRY(eqp__parts_repair(items->n, items->weight, graph, options->nparts, options->share, options->imbalance_tol,
+                              part, &repaired));
     result->repaired = repaired.moved;
 done:
-    eqp_hypergraph_free(graph);
+    eqp__hypergraph_free(graph);
     return code;
 }
 
@@ -35,7 +35,7 @@ int eqp__repair_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_bal
     int64_t total;
 
     here.imbalance_tol = imbalance_tol;
-    EQP__CHECK(eqp_parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &loads));
+    EQP__CHECK(eqp__parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &loads));
     EQP__CHECK(eqp_scan_int64(comm, items->n, NULL, &total));
     result->imbalance_unrepaired = loads.imbalance;
     result->repaired = 0;

@@ -4,9 +4,9 @@
 
 #include <equipoise/balance.h>
 
-/* eqp_repair() for distributed items. An assignment without empty parts and within imbalance_tol stays unchanged.
- * Gathers weights and parts on rank 0, and up to 2^26 pins. Sets the result's imbalance_unrepaired and repaired.
- * Collective. */
+/* eqp__parts_repair() for distributed items. An assignment without empty parts and within imbalance_tol stays
+ * unchanged. Gathers weights and parts on rank 0, and up to 2^26 pins. Sets the result's imbalance_unrepaired and
+ * repaired. Collective. */
 int eqp__repair_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                     double imbalance_tol, int *part, eqp_balance_result *result);
 

@@ -36,19 +36,21 @@ const char *eqp__method_library(const eqp_method *row)
     return "library";
 }
 
-int eqp_method_count(void)
+const eqp_method *eqp_methods_at(const eqp_methods *own, int i)
 {
-    int n = 0;
+    const int nown = own && own->row && own->n > 0 ? own->n : 0;
+    int nshared = 0;
 
-    while (row_at(n, true) != NULL) {
-        n++;
+    while (row_at(nshared, true)) {
+        nshared++;
     }
-    return n;
-}
-
-const eqp_method *eqp_method_at(int i)
-{
-    return row_at(i, true);
+    if (i < nshared) {
+        return row_at(i, true);
+    }
+    if (i - nshared < nown) {
+        return own->row[i - nshared];
+    }
+    return i - nshared == nown ? &eqp__method_auto : NULL;
 }
 
 const eqp_method *eqp_method_lacking(int i)
@@ -81,7 +83,7 @@ const eqp_method *eqp__method_lacking_find(const char *word)
     return NULL;
 }
 
-const eqp_method *eqp_method_repair(void)
+const eqp_method *eqp__method_repair_row(void)
 {
     return &eqp__method_repair;
 }

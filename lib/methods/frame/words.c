@@ -59,20 +59,7 @@ const eqp_method eqp__method_auto = {.name = "auto",
                                      .summary = "the cheapest of those that are worth a trial, by exact evaluation",
                                      .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS};
 
-const eqp_method *eqp_methods_at(const eqp_methods *own, int i)
-{
-    const int nshared = eqp_method_count(), nown = own && own->row && own->n > 0 ? own->n : 0;
-
-    if (i < nshared) {
-        return eqp_method_at(i);
-    }
-    if (i - nshared < nown) {
-        return own->row[i - nshared];
-    }
-    return i - nshared == nown ? &eqp__method_auto : NULL;
-}
-
-const eqp_method *eqp_methods_find(const eqp_methods *own, const char *name)
+const eqp_method *eqp__methods_find(const eqp_methods *own, const char *name)
 {
     const eqp_method *row;
 
@@ -268,7 +255,7 @@ int eqp_method_set(const eqp_method *method, const char *name, const char *value
     return read_value(method, option, value, settings, sizeof *settings, message);
 }
 
-int eqp_method_suggest(const eqp_method *method, const char *name, double value, eqp_settings *settings)
+int eqp__method_suggest(const eqp_method *method, const char *name, double value, eqp_settings *settings)
 {
     EQP_REQUIRE(method && name && settings);
     const eqp_option *option = own_option(method, name);
@@ -356,7 +343,7 @@ static int read_word(const reading *how, const char *word, eqp_choice *choice, e
     if (colon) {
         *colon = '\0';
     }
-    made.method = eqp_methods_find(how->own, copy);
+    made.method = eqp__methods_find(how->own, copy);
     EQP__FAIL_IF(!made.method || (how->of_call && !eqp_method_assigns(made.method)), refuse_method(how, copy, message));
     for (char *piece = colon ? colon + 1 : NULL; piece; piece = next) {
         next = strchr(piece, ',');
@@ -423,7 +410,7 @@ static int add_all(word_list *list)
 
     for (int i = 0; (row = eqp_methods_at(list->own, i)); i++) {
         /* A name refers to the first row that has it. */
-        if (!(row->flags & EQP_KEEPS) && eqp_methods_find(list->own, row->name) == row) {
+        if (!(row->flags & EQP_KEEPS) && eqp__methods_find(list->own, row->name) == row) {
             EQP__CHECK(add_word(list, row->name));
         }
     }

@@ -25,7 +25,7 @@ typedef struct passing {
 
 static int passing_open(const eqp_hypergraph *graph, uint64_t seed, passing *p)
 {
-    p->g = eqp_hypergraph_arrays(graph);
+    p->g = eqp__hypergraph_arrays(graph);
     EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(p->stride, STRIDES * p->g.nedges), EQP__ARRAY(p->place, p->g.nedges),
                            EQP__ARRAY(p->weight, p->g.nvertices), EQP__ARRAY(p->neighbour, p->g.nvertices)));
     for (int64_t e = 0; e < p->g.nedges; e++) {

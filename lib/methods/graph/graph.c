@@ -161,7 +161,7 @@ static int partition(const eqp_balance_items *items, const eqp_balance_options *
 done:
     EQP__FREE(graph.first, graph.edge, graph.edge_weight, graph.weight);
     eqp__links_free(&links);
-    eqp_hypergraph_free(pins);
+    eqp__hypergraph_free(pins);
     return code;
 }
 

@@ -2,14 +2,13 @@
 /* The method `interaction`: partitions the hypergraph of work units and their particles, starting from the present
  * parts or the curve, then repairs the parts. Source: Pearce 2014, sections 4.1.2 and 4.1.3, Algorithms 7 and 8. */
 #include "base/internal.h"
+#include "methods/frame/parts.h"
 #include "methods/frame/relabel_all.h"
 #include "methods/frame/repair_all.h"
 #include "methods/frame/rows.h"
 #include "methods/hypergraph/phg.h"
 
-#include <equipoise/more/assign.h>
 #include <equipoise/more/comm.h>
-#include <equipoise/more/par.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,15 +26,15 @@ static int choose_start(MPI_Comm comm, const eqp_balance_items *items, const eqp
     int known;
 
     EQP__CHECK(eqp__cut_curve(comm, items->n, items->weight, options, 1, part));
-    EQP__CHECK(eqp_parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &curve));
+    EQP__CHECK(eqp__parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &curve));
     EQP__CHECK(eqp__parts_are_known(comm, items, options->nparts, &known));
     result->imbalance_curve = curve.imbalance;
     *from_present = 0;
     if (!known) {
         return EQP_OK;
     }
-    EQP__CHECK(eqp_parts_load_all(comm, items->n, items->weight, items->part_now, options->nparts, options->share, NULL,
-                                  &now));
+    EQP__CHECK(eqp__parts_load_all(comm, items->n, items->weight, items->part_now, options->nparts, options->share,
+                                   NULL, &now));
     if (now.empty <= curve.empty && now.imbalance <= fmax(WILD_IMBALANCE, curve.imbalance)) {
         *from_present = 1;
         for (int64_t i = 0; i < items->n; i++) {

@@ -5,10 +5,10 @@
 #include "base/internal.h"
 #include "methods/curve/cuts.h"
 #include "methods/frame/cycle.h"
+#include "methods/frame/parts.h"
 #include "methods/frame/shares.h"
 
-#include <equipoise/more/assign.h>
-#include <equipoise/more/cycle.h>
+#include <equipoise/more/methods.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +178,7 @@ static int match_runs(levels *v, int bin)
     for (int b = bin + 1; b < v->in->nphases; b++) {
         n += overlap(&v->run[bin], &v->run[b], nparts, overlaps + n);
     }
-    EQP_TRY(eqp_parts_relabel(nparts, NULL, n, overlaps, v->run[bin].part));
+    EQP_TRY(eqp__parts_relabel(nparts, NULL, n, overlaps, v->run[bin].part));
 done:
     free(overlaps);
     return code;
@@ -237,7 +237,7 @@ done:
 static int measure(const eqp__levelling *in, const int *part, double *efficiency)
 {
     eqp_cycle cycle;
-    int code = eqp_cycle_measure(in->n, in->load, part, in->nphases, in->times, in->nparts, in->share, NULL, &cycle);
+    int code = eqp__cycle_measure(in->n, in->load, part, in->nphases, in->times, in->nparts, in->share, NULL, &cycle);
 
     *efficiency = code ? 0 : cycle.efficiency;
     return code;
@@ -267,7 +267,7 @@ int eqp__levelled_assign(const eqp__levelling *in, int *part, eqp__levelled *res
     EQP_TRY(eqp__shares_check(in->nparts, in->share));
     EQP_TRY(levels_open(in, &v));
     EQP_TRY(level_bins(&v));
-    EQP_TRY(eqp_cycle_of_parts(in->nparts, v.have, in->nphases, in->times, in->share, &cycle));
+    EQP_TRY(eqp__cycle_of_parts(in->nparts, v.have, in->nphases, in->times, in->share, &cycle));
     r.unrepaired = r.efficiency = cycle.efficiency;
     EQP_TRY(eqp__levelled_repair(in, v.part, &r.moved));
     EQP_TRY(r.moved > 0 ? measure(in, v.part, &r.efficiency) : EQP_OK);

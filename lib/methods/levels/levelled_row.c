@@ -9,9 +9,6 @@
 #include "methods/frame/rows.h"
 #include "methods/levels/levelled.h"
 
-#include <equipoise/more/comm.h>
-#include <equipoise/more/cycle.h>
-
 static eqp__levelling levelling_of(const eqp_balance_items *items, const eqp_balance_options *options)
 {
     return (eqp__levelling){.n = items->n,
@@ -61,7 +58,7 @@ static int repair_alone(const eqp_balance_items *items, const eqp_balance_option
     const eqp__levelling in = levelling_of(items, options);
     eqp_cycle cycle;
 
-    EQP__CHECK(eqp_cycle_measure(in.n, in.load, part, in.nphases, in.times, in.nparts, in.share, NULL, &cycle));
+    EQP__CHECK(eqp__cycle_measure(in.n, in.load, part, in.nphases, in.times, in.nparts, in.share, NULL, &cycle));
     EQP__CHECK(eqp__levelled_repair(&in, part, &result->repaired));
     result->imbalance_unrepaired = 1.0 / cycle.efficiency - 1.0;
     return EQP_OK;

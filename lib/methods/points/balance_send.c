@@ -3,6 +3,7 @@
 #include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
+#include "methods/points/points.h"
 
 #include <equipoise/more/comm.h>
 #include <equipoise/points.h>
@@ -55,13 +56,16 @@ int eqp_balance_send(MPI_Comm comm, const eqp_method *method, const eqp_points *
                      eqp_balance_result *result)
 {
     eqp_balance_result found;
-    eqp_balance_options here;
+    eqp_balance_options here, asked;
+    eqp_points mine;
     eqp_regions *regions = NULL;
     void **recv = NULL;
     int64_t n = 0;
     int *part = NULL, rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
     EQP__CHECK(code);
+    points = eqp__points_known(points, &mine);
+    options = eqp__balance_options_known(options, &asked);
     code = agree_on_columns(comm, nranks, points, options, ncolumns, column, nrecv);
     if (code == EQP_ERR_ARGUMENT && options != NULL) {
         eqp_message_set(options->message, "balance: other columns on some ranks, or not as many parts as ranks");

@@ -7,7 +7,6 @@
 #include "methods/frame/rows.h"
 
 #include <equipoise/more/comm.h>
-#include <equipoise/more/par.h>
 #include <equipoise/points.h>
 
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Quantiles of distributed keys by histograms. Each round resolves several bits of the keys for all cuts at once. */
 #include <equipoise/more/comm.h>
-#include <equipoise/more/par.h>
 
 #include "base/internal.h"
 #include "comm/agree.h"

@@ -2,6 +2,7 @@
 /* Moves items to their places along a Hilbert curve, and back. */
 #include "base/internal.h"
 #include "comm/agree.h"
+#include "comm/plan.h"
 #include "comm/send.h"
 #include "methods/points/points.h"
 
@@ -12,6 +13,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+const eqp_points *eqp__points_known(const eqp_points *points, eqp_points *here)
+{
+    *here = eqp_points_defaults();
+    return eqp_struct_take(here, points, EQP_STRUCT_UP_TO(eqp_points, phase_load)) == EQP_OK ? here : NULL;
+}
 
 static size_t point_bytes(const eqp_points *points)
 {
@@ -322,9 +329,11 @@ int eqp_point_order_create(MPI_Comm comm, const eqp_points *points, eqp_point_or
     MPI_Comm own = MPI_COMM_NULL;
     eqp_point_order *made = NULL;
     eqp__points_scope scope;
+    eqp_points mine;
     int code = eqp__comm_dup(comm, &own);
 
     EQP__CHECK(code);
+    points = eqp__points_known(points, &mine);
     code =
         order == NULL || points == NULL || points->n < 0 ? EQP_ERR_ARGUMENT : eqp__point_order_open(own, points, &made);
     EQP_TRY(eqp__points_meet(own, code, points, 0, NULL, &scope, NULL));
@@ -360,7 +369,7 @@ int64_t eqp_point_order_count(const eqp_point_order *order)
 static int make_arrivals(const eqp_point_order *order, size_t element_size, const void *send, const void *recv,
                          bool forth, char **column)
 {
-    const int64_t nhome = eqp_move_plan_arrays(order->plan).n, there = order->n;
+    const int64_t nhome = eqp__move_plan_arrays(order->plan).n, there = order->n;
     const bool can_be = element_size >= 1 && (send != NULL || (forth ? nhome : there) == 0) &&
                         (recv != NULL || (forth ? there : nhome) == 0);
 

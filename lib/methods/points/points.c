@@ -241,15 +241,18 @@ int eqp_balance_points(MPI_Comm comm, const eqp_method *method, const eqp_points
                        const eqp_balance_options *options, int *part, eqp_balance_result *result)
 {
     eqp_message message = {""};
-    call is = {.method = method, .points = points, .options = options, .message = &message};
+    eqp_points mine;
+    eqp_balance_options here, asked;
+    call is = {.method = method, .points = eqp__points_known(points, &mine), .message = &message};
     eqp__same same[EQP__BALANCE_SAME];
     eqp__collect way = {.comm = MPI_COMM_NULL};
-    eqp_balance_options here;
     eqp_balance_result found;
     eqp_regions *regions = NULL;
     int code = eqp__comm_dup(comm, &is.comm);
 
     EQP__CHECK(code);
+    points = is.points;
+    is.options = options = eqp__balance_options_known(options, &asked);
     code = check_call(method, points, options, part, &message);
     code = code == EQP_OK ? eqp__point_order_open(is.comm, points, &is.order) : code;
     code = code == EQP_OK ? eqp__collect_prepare(is.comm, &way) : code;

@@ -5,7 +5,7 @@
 
 #include "methods/frame/rows.h"
 
-#include <equipoise/more/move.h>
+#include <equipoise/more/comm.h>
 #include <equipoise/points.h>
 
 /* An item with its key along the curve. */
@@ -27,6 +27,9 @@ struct eqp_point_order {
     int64_t n;              /* items on this rank in curve order */
     eqp__curve_item *item;  /* [n] in curve order */
 };
+
+/* The points of a caller as this version knows them: `here` filled, or NULL for points that cannot be read. Local. */
+const eqp_points *eqp__points_known(const eqp_points *points, eqp_points *here);
 
 /* Number of items on all ranks, and a cube around them (a unit cube if there are no items). */
 typedef struct eqp__points_scope {

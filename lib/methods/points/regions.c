@@ -17,7 +17,7 @@ void eqp_regions_free(eqp_regions *regions)
 {
     if (regions != NULL) {
         EQP__FREE(regions->low, regions->high, regions->filled, regions->tree, regions->box, regions->cut);
-        eqp_voronoi_free(regions->cells);
+        eqp__voronoi_free(regions->cells);
         EQP__FREE(regions->part_of, regions);
     }
 }
@@ -268,9 +268,11 @@ int eqp_regions_create(MPI_Comm comm, const eqp_points *points, const int *part,
     eqp_regions *made = NULL;
     const eqp__same same = {nparts, "the number of parts"};
     eqp__points_scope scope;
+    eqp_points mine;
     int code = eqp__comm_dup(comm, &own);
 
     EQP__CHECK(code);
+    points = eqp__points_known(points, &mine);
     code = check(points, part, nparts, regions, &why);
     code = code == EQP_OK ? eqp__regions_open(nparts, &made) : code;
     EQP_TRY(eqp__points_meet(own, code, points, 1, &same, &scope, &why));
@@ -312,7 +314,7 @@ int eqp_regions_find(const eqp_regions *regions, const double place[3])
         return find_in_tree(regions, place);
     }
     if (regions->cells != NULL) {
-        return eqp_voronoi_parts(regions->cells, 1, place, &cell) == EQP_OK ? regions->part_of[cell] : -1;
+        return eqp__voronoi_parts(regions->cells, 1, place, &cell) == EQP_OK ? regions->part_of[cell] : -1;
     }
     if (key_of(regions, place, &key) != EQP_OK) {
         return -1;

@@ -4,9 +4,9 @@
 #include "comm/agree.h"
 #include "methods/points/points.h"
 #include "methods/points/regions.h"
+#include "methods/tensor/tensor.h"
 
 #include <equipoise/more/comm.h>
-#include <equipoise/more/tensor.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -110,7 +110,7 @@ int eqp__walls_grid(eqp_regions *r, const eqp__walls_wanted *wanted, int grid[3]
     for (int a = 0; a < 3; a++) {
         edge[a] = 0.5 * wanted->high[a] - 0.5 * wanted->low[a];
     }
-    EQP_TRY(eqp_tensor_grid(r->nparts, edge, found)); /* first guess; decides if empty parts permit several grids */
+    EQP_TRY(eqp__tensor_grid(r->nparts, edge, found)); /* first guess; decides if empty parts permit several grids */
     bool is = is_grid(r, wanted, found, work, wall);
     for (int x = 1; x <= r->nparts && !is; x++) {
         for (int y = 1; r->nparts % x == 0 && y <= r->nparts / x && !is; y++) {
@@ -234,9 +234,8 @@ static int find_domain(MPI_Comm comm, const eqp_points *points, const eqp_walls_
 static int check(const eqp_method *method, const eqp_points *points, const eqp_balance_options *options,
                  const eqp_walls_options *how, const int *grid, eqp_regions **regions)
 {
-    EQP__FAIL_IF(method == NULL || points == NULL || options == NULL || options->size != sizeof *options ||
-                     how == NULL || how->size != sizeof *how || grid == NULL || regions == NULL ||
-                     options->nparts < 1 || options->nparts > EQP_REGIONS_PARTS,
+    EQP__FAIL_IF(method == NULL || points == NULL || options == NULL || how == NULL || grid == NULL ||
+                     regions == NULL || options->nparts < 1 || options->nparts > EQP_REGIONS_PARTS,
                  EQP_ERR_ARGUMENT);
     for (int a = 0; a < 3; a++) {
         EQP__FAIL_IF(!isfinite(how->low[a]) || !(how->high[a] >= how->low[a]) ||
@@ -284,7 +283,9 @@ done:
 int eqp_walls(MPI_Comm comm, const eqp_method *method, const eqp_points *points, const eqp_balance_options *options,
               const eqp_walls_options *how, int grid[3], eqp_regions **regions)
 {
-    const eqp_walls_options defaults = eqp_walls_options_defaults();
+    eqp_walls_options these_walls = eqp_walls_options_defaults();
+    eqp_balance_options asked;
+    eqp_points mine;
     MPI_Comm own = MPI_COMM_NULL;
     eqp_message message = {""};
     eqp_regions *made = NULL;
@@ -293,7 +294,9 @@ int eqp_walls(MPI_Comm comm, const eqp_method *method, const eqp_points *points,
     int found[3] = {0, 0, 0}, code = eqp__comm_dup(comm, &own);
 
     EQP__CHECK(code);
-    how = how != NULL ? how : &defaults;
+    points = eqp__points_known(points, &mine);
+    options = eqp__balance_options_known(options, &asked);
+    how = how == NULL || eqp_struct_take(&these_walls, how, 0) == EQP_OK ? &these_walls : NULL;
     code = check(method, points, options, how, grid, regions);
     if (code == EQP_OK) {
         same.value = eqp_fingerprint(options->nparts, sizeof *how / sizeof(int64_t), how);

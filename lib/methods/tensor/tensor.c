@@ -6,8 +6,6 @@
 #include "methods/boxes/boxes.h"
 #include "methods/frame/shares.h"
 
-#include <equipoise/more/tensor.h>
-
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +42,7 @@ static bool suits(const int given[3], const int grid[3])
            (given[2] == 0 || given[2] == grid[2]);
 }
 
-int eqp_tensor_grid(int nparts, const double edge[3], int grid[3])
+int eqp__tensor_grid(int nparts, const double edge[3], int grid[3])
 {
     EQP_REQUIRE(edge && grid && nparts >= 1);
     int divisor[MOST_DIVISORS], best[3] = {0, 0, 0}, n = list_divisors(nparts, divisor);
@@ -70,7 +68,7 @@ int eqp_tensor_grid(int nparts, const double edge[3], int grid[3])
     return EQP_OK;
 }
 
-int eqp_tensor_find(const int grid[3], const double *wall, const double x[3])
+int eqp__tensor_find(const int grid[3], const double *wall, const double x[3])
 {
     EQP_REQUIRE(grid && wall && x && grid[0] >= 1 && grid[1] >= 1 && grid[2] >= 1);
     EQP_REQUIRE(grid[0] <= INT32_MAX / grid[1] && grid[0] * grid[1] <= INT32_MAX / grid[2]);

@@ -8,7 +8,27 @@
 
 #include "methods/tiles/tiles.h"
 
+#include <equipoise/error.h>
+
 #include <stdint.h>
+
+/** Factors a number of parts into a grid for a box: the grid whose parts have the least surface, assuming equally wide
+ * slabs. Ties go to the grid with most slabs along x, then y. An edge shorter than a thousandth of the longest counts
+ * as a thousandth. O(d^2) with d <= 1536 the number of divisors of nparts.
+ * \param[in]     nparts  >= 1
+ * \param[in]     edge    [3] edges of the box, finite, >= 0, in any unit (borrowed)
+ * \param[in,out] grid    [3] numbers of slabs along x, y, z: nonzero numbers are kept, zeros are replaced; the product
+ *                        becomes nparts. Unchanged on error
+ * \return EQP_OK; EQP_ERR_ARGUMENT if no grid of nparts parts has the given numbers, or for an invalid edge */
+int eqp__tensor_grid(int nparts, const double edge[3], int grid[3]);
+
+/** The part that holds a point. Slab i of an axis holds wall[i] <= x < wall[i + 1]; the outermost slabs extend beyond
+ * the outermost walls. A slab between two equal walls is empty. O(log(nparts)).
+ * \param[in] grid  [3] numbers of slabs, >= 1, their product at most INT32_MAX (borrowed)
+ * \param[in] wall  [grid[0] + 1 + grid[1] + 1 + grid[2] + 1] walls along x, then y, then z, each ascending (borrowed)
+ * \param[in] x     [3] the point (borrowed)
+ * \return 0 to grid[0] * grid[1] * grid[2] - 1, or EQP_ERR_ARGUMENT for a NULL pointer or an invalid grid */
+int eqp__tensor_find(const int grid[3], const double *wall, const double x[3]);
 
 /* A sum over ranks. */
 typedef struct eqp__tensor_sum {
@@ -41,7 +61,7 @@ void eqp__tensor_close(eqp__tensor *t);
  * Collective if `sum` is. */
 int eqp__tensor_resolve(eqp__tensor *t, const eqp_tiles_items *items, const eqp__tensor_sum *sum);
 
-/* Finds the walls, as in eqp_tensor_find(). Starts from quantiles of the loads along each axis; the following rounds
+/* Finds the walls, as in eqp__tensor_find(). Starts from quantiles of the loads along each axis; the following rounds
  * never raise the largest relative load of a part. Collective if `sum` is. Allocates no memory; fails only if `sum`
  * fails. */
 int eqp__tensor_cut(eqp__tensor *t, const eqp_tiles_items *items, const eqp__tensor_sum *sum, double *wall);

@@ -8,7 +8,6 @@
 #include "methods/tiles/tiles_all.h"
 
 #include <equipoise/more/comm.h>
-#include <equipoise/more/tensor.h>
 
 #include <stddef.h>
 #include <stdio.h>
@@ -51,7 +50,7 @@ static int choose_grid(const eqp__tile_scope *scope, const eqp_balance_options *
             edge[k] = 0.5 * scope->high[k] - 0.5 * scope->low[k];
         }
     }
-    return eqp_tensor_grid(options->nparts, edge, grid) ? refuse(options, &own) : EQP_OK;
+    return eqp__tensor_grid(options->nparts, edge, grid) ? refuse(options, &own) : EQP_OK;
 }
 
 /* Converts a part number of tensor.h to the number by MPI_Cart_rank(). */
@@ -109,7 +108,7 @@ static int assign_tensor(MPI_Comm comm, const eqp_balance_items *items, const eq
     EQP_TRY(eqp_agree(comm, code, NULL));
     EQP_TRY(eqp__tensor_cut(&t, &mine, &sum, wall));
     for (int64_t i = 0; i < items->n; i++) {
-        const int found = eqp_tensor_find(grid, wall, items->point + 3 * i);
+        const int found = eqp__tensor_find(grid, wall, items->point + 3 * i);
         part[i] = own.cart ? cart_number(grid, found) : found;
     }
 done:

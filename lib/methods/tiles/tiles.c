@@ -3,9 +3,9 @@
 #include "methods/tiles/tiles.h"
 
 #include "base/internal.h"
+#include "methods/frame/parts.h"
+#include "methods/frame/repair.h"
 #include "methods/frame/shares.h"
-
-#include <equipoise/more/assign.h>
 
 #include <float.h>
 #include <math.h>
@@ -164,14 +164,14 @@ double eqp__tiles_target(const eqp__tile_plan *plan, int first, int n, int left,
     return (double)total * ((before[first + left] - before[first]) / (before[first + n] - before[first]));
 }
 
-void eqp_tiles_free(eqp_tiles *tree)
+void eqp__tiles_free(eqp_tiles *tree)
 {
     if (tree) {
         EQP__FREE(tree->before, tree->share, tree->cut, tree);
     }
 }
 
-void eqp_tiles_directions(const eqp_tiles *tree, int count[9])
+void eqp__tiles_directions(const eqp_tiles *tree, int count[9])
 {
     if (!tree || !count) {
         return;
@@ -182,7 +182,7 @@ void eqp_tiles_directions(const eqp_tiles *tree, int count[9])
     }
 }
 
-int eqp_tiles_find(const eqp_tiles *tree, const double target[3], const double source[3])
+int eqp__tiles_find(const eqp_tiles *tree, const double target[3], const double source[3])
 {
     EQP_REQUIRE(tree && target && source);
     eqp__tile_item t = {.weight = 0};
@@ -210,7 +210,7 @@ static int tree_open(const eqp_tiles_options *options, eqp_tiles **tree)
     }
     t->plan.before = t->before;
     if (code) {
-        eqp_tiles_free(t);
+        eqp__tiles_free(t);
         return code;
     }
     *tree = t;
@@ -256,21 +256,21 @@ int eqp__tiles_finish(const eqp_tiles *tree, const eqp_tiles_items *items, doubl
     }
     const double *weight = items->weight ? items->weight : ones;
     if (!code && isfinite(imbalance_tol)) {
-        code = eqp_repair(items->n, weight, NULL, tree->plan.nparts, tree->share, imbalance_tol, part, &repair);
+        code = eqp__parts_repair(items->n, weight, NULL, tree->plan.nparts, tree->share, imbalance_tol, part, &repair);
         result->imbalance = repair.imbalance;
         result->imbalance_unrepaired = repair.imbalance_before;
         result->repaired = repair.moved;
     } else if (!code) {
         eqp_part_loads loads;
-        code = eqp_parts_load(items->n, weight, part, tree->plan.nparts, tree->share, NULL, &loads);
+        code = eqp__parts_load(items->n, weight, part, tree->plan.nparts, tree->share, NULL, &loads);
         result->imbalance = result->imbalance_unrepaired = loads.imbalance;
     }
     free(ones);
     return code;
 }
 
-int eqp_tiles_create(const eqp_tiles_items *items, const eqp_tiles_options *options, int *part, eqp_tiles **tree,
-                     eqp_tiles_result *result)
+int eqp__tiles_create(const eqp_tiles_items *items, const eqp_tiles_options *options, int *part, eqp_tiles **tree,
+                      eqp_tiles_result *result)
 {
     eqp__tile_item *item = NULL, *spare = NULL;
     eqp__tile_scope scope = eqp__tile_scope_nothing();
@@ -288,12 +288,11 @@ int eqp_tiles_create(const eqp_tiles_items *items, const eqp_tiles_options *opti
     t->grid = eqp__tile_grid_of(&scope);
     eqp__tiles_pack(items, &scope, &t->grid, item);
     EQP_TRY(plan_columns(options, item, items->n, spare, t));
-    code = eqp__tiles_bisect(&t->plan, items->n, item, spare, false, 0, options->nparts, t->cut, found);
+    code = eqp__tiles_bisect(&t->plan, items->n, item, spare, 0, options->nparts, t->cut, found);
     if (code || (part && (code = eqp__tiles_finish(t, items, options->imbalance_tol, found, &r)))) {
         goto done;
     }
     r.columns = t->columns;
-    r.moved_cuts = options->nparts - 1;
     if (part && items->n > 0) {
         memcpy(part, found, (size_t)items->n * sizeof *part);
     }
@@ -306,6 +305,6 @@ int eqp_tiles_create(const eqp_tiles_items *items, const eqp_tiles_options *opti
     }
 done:
     EQP__FREE(item, spare, found);
-    eqp_tiles_free(t);
+    eqp__tiles_free(t);
     return code;
 }

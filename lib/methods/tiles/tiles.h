@@ -4,10 +4,88 @@
 #ifndef EQUIPOISE_METHODS_TILES_TILES_H
 #define EQUIPOISE_METHODS_TILES_TILES_H
 
-#include <equipoise/more/tiles.h>
-
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+/** Items to divide. All arrays are borrowed for the call. */
+typedef struct eqp_tiles_items {
+    int64_t n;            /**< below 2^31 */
+    const double *target; /**< [n][3] positions that receive the interactions, finite */
+    const double *source; /**< [n][3] positions that exert them, finite; NULL: the targets */
+    const double *weight; /**< [n] cost, finite, >= 0; NULL: 1. Weights that sum to zero count as 1 each */
+} eqp_tiles_items;
+
+/** The shape of the parts. */
+enum eqp_tiles_shape {
+    EQP_TILES_FREE = 0,   /**< each cut along targets, sources or midpoints, whichever shares fewest particles */
+    EQP_TILES_JAGGED = 1, /**< strips of targets first, then each strip along its sources */
+};
+
+/** Options of the division. */
+typedef struct eqp_tiles_options {
+    size_t size;          /**< of this struct as its caller knows it: set by eqp__tiles_options_defaults() */
+    int nparts;           /**< >= 1 */
+    const double *share;  /**< [nparts] target fractions > 0, sum 1 within 1e-9; NULL: equal (borrowed for the call) */
+    double imbalance_tol; /**< wanted imbalance of `part`, >= 0; INFINITY: no repair */
+    double aspect;        /**< cost of a shared source in units of a shared target, whose force is sent back; > 0 */
+    enum eqp_tiles_shape shape; /**< of the parts */
+    int columns; /**< of EQP_TILES_JAGGED: parts per strip, 1 to nparts; 0: estimated to share fewest particles */
+} eqp_tiles_options;
+
+/** Options to begin with; set at least nparts. Local. */
+static inline eqp_tiles_options eqp__tiles_options_defaults(void)
+{
+    eqp_tiles_options options;
+
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    options.nparts = 1;
+    options.imbalance_tol = 0.02;
+    options.aspect = 0.5;
+    options.shape = EQP_TILES_FREE;
+    return options;
+}
+
+/** Results. Imbalance is defined in more/methods.h. */
+typedef struct eqp_tiles_result {
+    double imbalance;            /**< of the parts */
+    double imbalance_unrepaired; /**< of the cuts alone */
+    int64_t repaired;            /**< items that the repair moved: eqp__tiles_find() returns another part for them */
+    int columns;                 /**< parts per strip, or 0 with EQP_TILES_FREE */
+} eqp_tiles_result;
+
+/** A tree of cuts: each inner node has a direction and a position. Opaque; several threads may read it. */
+typedef struct eqp_tiles eqp_tiles;
+
+/** Cuts items into parts. Each node is cut along one of nine directions: x, y, z of the target, the source or the
+ * midpoint. The variances and the covariance of targets and sources in the node give an estimate of how many targets
+ * and sources each half would touch; the direction with the smallest targets + aspect x sources is used. The cut falls
+ * where the weights are nearest to the shares. Items at the same place along the direction are divided by their other
+ * position, so that one target's sources can be divided, and identical items by their order. If the parts then exceed
+ * imbalance_tol, eqp__parts_repair() moves items.
+ *
+ * Local, deterministic, O(n log nparts). Positions are resolved to 2^-30 of their common box.
+ * \param[in]  items    items to divide
+ * \param[in]  options  options of the division
+ * \param[out] part     [n] 0 to nparts - 1; NULL: only the tree, without repair
+ * \param[out] tree     owned by the caller; eqp__tiles_free(). NULL: not wanted
+ * \param[out] result   NULL: not wanted
+ * \return EQP_OK, EQP_ERR_MEMORY, or EQP_ERR_ARGUMENT for an invalid option or value */
+int eqp__tiles_create(const eqp_tiles_items *items, const eqp_tiles_options *options, int *part, eqp_tiles **tree,
+                      eqp_tiles_result *result);
+
+/** The part of an interaction between two positions. Local, O(log nparts). If several items lie at one place on a cut,
+ * the division may have put some on the other side for balance.
+ * \param[in] target,source  [3], finite; may lie outside the box of the items */
+int eqp__tiles_find(const eqp_tiles *tree, const double target[3], const double source[3]);
+
+/** Counts the cuts of a tree in each direction: x, y, z of targets, sources, midpoints. Local, O(nparts). */
+void eqp__tiles_directions(const eqp_tiles *tree, int count[9]);
+
+/** Frees; NULL is legal. */
+void eqp__tiles_free(eqp_tiles *tree);
 
 enum {
     EQP__TILE_AXES = 6,                /* x, y, z of the target, then of the source */
@@ -206,9 +284,9 @@ void eqp__tiles_divide(const eqp__tile_item *item, int64_t n, const eqp__tile_cu
                        eqp__tile_item *to);
 
 /* Bisects one rank's items. item: [n], in order; spare: [n] work; both are overwritten. cut: [nparts - 1] as in
- * eqp_tiles; keep_directions: its directions are given. part: by order, or NULL. EQP_OK or EQP_ERR_MEMORY. */
-int eqp__tiles_bisect(const eqp__tile_plan *plan, int64_t n, eqp__tile_item *item, eqp__tile_item *spare,
-                      bool keep_directions, int first, int nparts, eqp__tile_cut *cut, int *part);
+ * eqp_tiles. part: by order, or NULL. EQP_OK or EQP_ERR_MEMORY. */
+int eqp__tiles_bisect(const eqp__tile_plan *plan, int64_t n, eqp__tile_item *item, eqp__tile_item *spare, int first,
+                      int nparts, eqp__tile_cut *cut, int *part);
 
 /* Repairs parts if imbalance_tol is finite, and fills the imbalances of `result`. */
 int eqp__tiles_finish(const eqp_tiles *tree, const eqp_tiles_items *items, double imbalance_tol, int *part,

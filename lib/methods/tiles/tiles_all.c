@@ -4,11 +4,11 @@
 
 #include "base/internal.h"
 #include "comm/agree.h"
+#include "methods/frame/parts.h"
 #include "methods/frame/relabel_all.h"
 #include "methods/frame/repair_all.h"
 #include "methods/frame/rows.h"
 
-#include <equipoise/more/assign.h>
 #include <equipoise/more/comm.h>
 
 #include <math.h>
@@ -59,7 +59,7 @@ static int bisect_alike(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n, co
 
     EQP__CHECK(code);
     code = EQP__ARRAYS(EQP__ARRAY(spare, total), EQP__ARRAY(cut, plan->nparts), EQP__ARRAY(found, total));
-    code = code ? code : eqp__tiles_bisect(plan, total, all, spare, false, 0, plan->nparts, cut, found);
+    code = code ? code : eqp__tiles_bisect(plan, total, all, spare, 0, plan->nparts, cut, found);
     code = eqp_agree(comm, code, NULL);
     for (int64_t i = 0; i < n && !code; i++) {
         part[i] = found[before + i];
@@ -99,7 +99,7 @@ static int cut_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_bala
                    enum eqp_tiles_shape shape, int64_t most_gathered, int *part)
 {
     const eqp_tiles_items mine = {items->n, items->point, items->source, items->weight};
-    const eqp_tiles_options usual = eqp_tiles_options_defaults();
+    const eqp_tiles_options usual = eqp__tiles_options_defaults();
     own_settings own;
     eqp__tile_plan plan = {.nparts = options->nparts, .aspect = usual.aspect};
     eqp__tile_item *item = NULL;
@@ -167,8 +167,8 @@ static int relabel_alone(const eqp_balance_items *items, const eqp_balance_optio
     int code;
 
     EQP_TRY(eqp_array_create(&number, options->nparts, sizeof *number));
-    EQP_TRY(eqp_overlaps_collect(items->n, part, items->part_now, items->weight, options->nparts, &n, &overlap));
-    EQP_TRY(eqp_parts_relabel(options->nparts, options->share, n, overlap, number));
+    EQP_TRY(eqp__overlaps_collect(items->n, part, items->part_now, items->weight, options->nparts, &n, &overlap));
+    EQP_TRY(eqp__parts_relabel(options->nparts, options->share, n, overlap, number));
     for (int64_t i = 0; i < items->n; i++) {
         part[i] = number[part[i]];
     }
@@ -181,7 +181,7 @@ static int tile_alone(const eqp_balance_items *items, const eqp_balance_options 
                       int *part, eqp_balance_result *result)
 {
     const eqp_tiles_items mine = {items->n, items->point, items->source, items->weight};
-    eqp_tiles_options wanted = eqp_tiles_options_defaults();
+    eqp_tiles_options wanted = eqp__tiles_options_defaults();
     eqp_tiles_result made;
     own_settings own;
 
@@ -192,7 +192,7 @@ static int tile_alone(const eqp_balance_items *items, const eqp_balance_options 
     wanted.aspect = own.aspect > 0 ? own.aspect : wanted.aspect;
     wanted.shape = shape;
     wanted.columns = (int)(own.columns < options->nparts ? own.columns : options->nparts);
-    EQP__CHECK(eqp_tiles_create(&mine, &wanted, part, NULL, &made));
+    EQP__CHECK(eqp__tiles_create(&mine, &wanted, part, NULL, &made));
     result->imbalance_unrepaired = made.imbalance_unrepaired;
     result->repaired = made.repaired;
     return items->part_now != NULL ? relabel_alone(items, options, part) : EQP_OK;

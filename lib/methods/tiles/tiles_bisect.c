@@ -22,7 +22,6 @@ enum {
 
 typedef struct bisection {
     const eqp__tile_plan *plan;
-    bool keep_directions;
     int *part;
     eqp__tile_near *close, *closer; /* [n] work */
     uint32_t *number;               /* [n] work */
@@ -293,16 +292,14 @@ static void assign(const bisection *b, const eqp__tile_item *item, int64_t n, in
 static void open_node(bisection *b, node *k, int first, int nparts, eqp__tile_cut *cut, eqp__tile_box *box)
 {
     const int64_t stride = eqp__tiles_stride(k->n);
+    eqp__tile_moments moments = {{0}};
     unsigned allowed;
 
     cut->left = eqp__tiles_split(b->plan, first, nparts, &allowed);
     *box = eqp__tile_box_nothing();
     eqp__tile_box_add(k->item, k->n, 0, stride, box);
-    if (!b->keep_directions) {
-        eqp__tile_moments moments = {{0}};
-        eqp__tile_moments_add(k->item, k->n, 0, stride, box, &moments);
-        cut->direction = eqp__tiles_choose(&moments, b->plan->aspect, allowed);
-    }
+    eqp__tile_moments_add(k->item, k->n, 0, stride, box, &moments);
+    cut->direction = eqp__tiles_choose(&moments, b->plan->aspect, allowed);
     k->reader = eqp__tile_reader_of(cut->direction);
     k->unit = k->load == 0;
     k->target = eqp__tiles_target(b->plan, first, nparts, cut->left, k->load == 0 ? k->n : k->load);
@@ -321,9 +318,7 @@ static void bisect(bisection *b, eqp__tile_item *item, eqp__tile_item *spare, in
     }
     open_node(b, &k, first, nparts, cut, &box);
     if (n == 0) {
-        if (!b->keep_directions) {
-            cut->key = 0;
-        }
+        cut->key = 0;
         cut->order = 0;
     }
     int64_t nleft = n > 0 ? find_cut(b, &k, &box, cut) : 0;
@@ -340,11 +335,11 @@ static void bisect(bisection *b, eqp__tile_item *item, eqp__tile_item *spare, in
            cut + cut->left);
 }
 
-int eqp__tiles_bisect(const eqp__tile_plan *plan, int64_t n, eqp__tile_item *item, eqp__tile_item *spare,
-                      bool keep_directions, int first, int nparts, eqp__tile_cut *cut, int *part)
+int eqp__tiles_bisect(const eqp__tile_plan *plan, int64_t n, eqp__tile_item *item, eqp__tile_item *spare, int first,
+                      int nparts, eqp__tile_cut *cut, int *part)
 {
     int64_t load = 0;
-    bisection b = {.plan = plan, .keep_directions = keep_directions, .part = part};
+    bisection b = {.plan = plan, .part = part};
     /* One more, since items that are not kept are written after the last kept one. */
     int code = EQP__ARRAYS(EQP__ARRAY(b.close, n + 1), EQP__ARRAY(b.closer, n + 1), EQP__ARRAY(b.number, n + 1));
 

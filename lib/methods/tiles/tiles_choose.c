@@ -241,7 +241,7 @@ static int cost_of_columns(const eqp__tile_item *sample, int64_t n, int nparts, 
         item[i] = sample[i];
         item[i].order = (uint32_t)i;
     }
-    code = eqp__tiles_bisect(&plan, n, item, spare, false, 0, strips, cut, strip);
+    code = eqp__tiles_bisect(&plan, n, item, spare, 0, strips, cut, strip);
     if (!code) {
         *cost = columns + aspect * sources_per_target(sample, n, strip, strips, box, moments);
     }

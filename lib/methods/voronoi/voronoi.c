@@ -4,8 +4,7 @@
 
 #include "base/internal.h"
 #include "methods/frame/shares.h"
-
-#include <equipoise/more/tiles.h>
+#include "methods/tiles/tiles.h"
 
 #include <float.h>
 #include <math.h>
@@ -182,7 +181,7 @@ done:
 static int begin(const sample *s, const double *share, eqp_voronoi *v)
 {
     const eqp_tiles_items items = {s->n, s->x, NULL, s->weight};
-    eqp_tiles_options options = eqp_tiles_options_defaults();
+    eqp_tiles_options options = eqp__tiles_options_defaults();
     double *sum = NULL;
     int *part = NULL, code;
 
@@ -190,7 +189,7 @@ static int begin(const sample *s, const double *share, eqp_voronoi *v)
     options.share = share;
     options.imbalance_tol = INFINITY;
     EQP_TRY(EQP__ARRAYS(EQP__ARRAY(part, s->n), EQP__ARRAY(sum, 4 * (int64_t)v->nparts)));
-    EQP_TRY(eqp_tiles_create(&items, &options, part, NULL, NULL));
+    EQP_TRY(eqp__tiles_create(&items, &options, part, NULL, NULL));
     eqp__voronoi_gravity(&s->cells, v, part, 1, sum);
     for (int p = 0; p < v->nparts; p++) {
         v->bias[p] = sum[4 * (int64_t)p + 3] > 0 ? 0 : -INFINITY;
@@ -205,8 +204,8 @@ done:
     return code;
 }
 
-int eqp_voronoi_create(int64_t n, const double *point, const double *weight, int nparts,
-                       const eqp_voronoi_options *options, eqp_voronoi **voronoi)
+int eqp__voronoi_create(int64_t n, const double *point, const double *weight, int nparts,
+                        const eqp_voronoi_options *options, eqp_voronoi **voronoi)
 {
     sample s = {.n = 0};
     eqp_voronoi *v = NULL;
@@ -227,11 +226,11 @@ int eqp_voronoi_create(int64_t n, const double *point, const double *weight, int
     v = NULL;
 done:
     EQP__FREE(s.x, s.weight, s.target);
-    eqp_voronoi_free(v);
+    eqp__voronoi_free(v);
     return code;
 }
 
-int eqp_voronoi_parts(const eqp_voronoi *voronoi, int64_t n, const double *point, int *part)
+int eqp__voronoi_parts(const eqp_voronoi *voronoi, int64_t n, const double *point, int *part)
 {
     int cell[2] = {-1, -1};
 

@@ -28,7 +28,7 @@ typedef struct own_settings {
 
 static eqp_voronoi_options how(const eqp_balance_options *options)
 {
-    eqp_voronoi_options these = eqp_voronoi_options_defaults();
+    eqp_voronoi_options these = eqp__voronoi_options_defaults();
     own_settings own;
 
     memcpy(&own, &options->settings, sizeof own);
@@ -91,11 +91,11 @@ static int assign_voronoi(MPI_Comm comm, const eqp_balance_items *items, const e
     EQP_TRY(options->nparts <= MOST_PARTS ? EQP_OK : EQP_ERR_OVERFLOW);
     EQP_TRY(eqp__comm_shape(comm, &rank, &nranks));
     EQP_TRY(collect_sample(comm, items, these.sample, &n, &point, &weight));
-    code = rank == 0 ? eqp_voronoi_create(n, point, weight, options->nparts, &these, &v)
+    code = rank == 0 ? eqp__voronoi_create(n, point, weight, options->nparts, &these, &v)
                      : eqp__voronoi_open(options->nparts, &v);
     EQP_TRY(eqp_agree(comm, code, NULL));
     EQP_TRY(eqp__cells_share(comm, rank, v));
-    EQP_TRY(eqp_agree(comm, eqp_voronoi_parts(v, items->n, items->point, part), NULL));
+    EQP_TRY(eqp_agree(comm, eqp__voronoi_parts(v, items->n, items->point, part), NULL));
     EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part,
                              options->regions != NULL ? (*options->regions)->part_of : NULL));
     if (options->regions != NULL) {
@@ -104,7 +104,7 @@ static int assign_voronoi(MPI_Comm comm, const eqp_balance_items *items, const e
     }
 done:
     EQP__FREE(point, weight);
-    eqp_voronoi_free(v);
+    eqp__voronoi_free(v);
     return code;
 }
 

@@ -39,11 +39,11 @@ int eqp__voronoi_open(int nparts, eqp_voronoi **voronoi)
     *voronoi = v;
     v = NULL;
 done:
-    eqp_voronoi_free(v);
+    eqp__voronoi_free(v);
     return code;
 }
 
-void eqp_voronoi_free(eqp_voronoi *voronoi)
+void eqp__voronoi_free(eqp_voronoi *voronoi)
 {
     if (voronoi) {
         EQP__FREE(voronoi->centre, voronoi->bias, voronoi->order, voronoi->piece, voronoi->spare, voronoi);

@@ -7,6 +7,9 @@
 #ifndef EQUIPOISE_ERROR_H
 #define EQUIPOISE_ERROR_H
 
+#include <stddef.h>
+#include <string.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -66,6 +69,34 @@ const char *eqp_error_text(int code);
 typedef struct eqp_message {
     char text[512]; /**< zero-terminated UTF-8 without control characters, a single line */
 } eqp_message;
+
+/** Reads a struct of a caller that may know another version of it: the first member of both is a size_t with the size
+ * of the struct. Members that the caller does not know keep the values of `own`. Local, O(size).
+ * \param[in,out] own    the reader's struct, with its size and its defaults; unchanged on error
+ * \param[in]     given  the caller's struct (borrowed)
+ * \param[in]     unset  the size that a caller's size of 0 stands for; 0: such a struct is refused
+ * \return EQP_OK, or EQP_ERR_ARGUMENT for a size of 0 or of no struct, and for a larger struct with unknown members that
+ *         are not zero */
+static inline int eqp_struct_take(void *own, const void *given, size_t unset)
+{
+    enum { MOST = 65536 }; /* more is no size, but memory that was never set */
+    const unsigned char *from = (const unsigned char *)given;
+    size_t known = 0, size = 0;
+
+    EQP_REQUIRE(own && given);
+    memcpy(&known, own, sizeof known);
+    memcpy(&size, given, sizeof size);
+    size = size != 0 ? size : unset;
+    EQP_REQUIRE(size >= sizeof size && size <= MOST);
+    for (size_t k = known; k < size; k++) {
+        EQP_REQUIRE(from[k] == 0);
+    }
+    memcpy((char *)own + sizeof size, from + sizeof size, (size < known ? size : known) - sizeof size);
+    return EQP_OK;
+}
+
+/** The size of a struct whose last member is `member`: what a size of 0 stands for in structs of version 0.2. */
+#define EQP_STRUCT_UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
 
 #ifdef __cplusplus
 }

@@ -24,6 +24,7 @@
 
 #include <equipoise/error.h>
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -129,7 +130,18 @@ typedef int (*eqp_enumerate_fn)(void *user, int64_t owner, eqp_sink *sink);
  * \param[in]  origin    [dim] subtracted from the result, as a rule the owner's position (borrowed); NULL: the origin
  * \param[out] centroid  [dim]
  * \return EQP_OK, or EQP_ERR_ARGUMENT for n or dim out of range */
-int eqp_centroid(int n, int dim, const double *position, const double *origin, double *centroid);
+static inline int eqp_centroid(int n, int dim, const double *position, const double *origin, double *centroid)
+{
+    EQP_REQUIRE(n >= 2 && n <= 4 && dim >= 1 && dim <= EQP_UNITS_MAX_DIM && position && centroid);
+    for (int d = 0; d < dim; d++) {
+        double sum = 0;
+        for (int i = 0; i < n; i++) {
+            sum += position[i * dim + d];
+        }
+        centroid[d] = sum / n - (origin ? origin[d] : 0);
+    }
+    return EQP_OK;
+}
 
 /** Counts and weighs every owner's interactions: phase 1. Local, one enumeration of each owner. Callers that know
  * counts and weights from elsewhere skip it.
@@ -319,9 +331,6 @@ void eqp_units_free(eqp_units *units);
 /** Number of units on this rank; they are numbered from 0 in the order in which the curve meets them. Local, O(1). */
 int64_t eqp_units_count(const eqp_units *units);
 
-/** Target weight that the units were cut for; 0 after eqp_units_rebuild(). Local, O(1). */
-double eqp_units_target_weight(const eqp_units *units);
-
 /** One unit. */
 typedef struct eqp_unit {
     int64_t id;             /**< global id, >= 0; see EQP_UNIT_SUB_BITS */
@@ -409,7 +418,10 @@ void eqp_units_sizes(const eqp_units *units, eqp_sizes *sizes);
 
 /** Smallest size of a bin: 2^(bin / 4 - 16); sizes below the first bin are in it, sizes above the last in the last.
  * Local, O(1). */
-double eqp_sizes_bin_start(int bin);
+static inline double eqp_sizes_bin_start(int bin)
+{
+    return exp2(bin / 4.0 - 16);
+}
 
 /** Fits P(x) = x^(k-1) e^(-x/theta) / (theta^k Gamma(k)) to the sizes > 0 by maximum likelihood, started from the
  * moments. Local, O(1). Source: Pearce 2014, eq. 4.1; T. Minka, "Estimating a Gamma distribution", 2002, for the

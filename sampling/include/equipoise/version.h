@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 #define EQP_VERSION_MAJOR 0 /**< another interface, from 1.0 on */
-#define EQP_VERSION_MINOR 1 /**< more interface; before 1.0 another one */
+#define EQP_VERSION_MINOR 2 /**< more interface; before 1.0 another one */
 #define EQP_VERSION_PATCH 0 /**< the same interface */
 
 /** One number, for comparisons by the preprocessor: 10203 is 1.2.3. */

@@ -2,8 +2,8 @@
 #include "domain.h"
 
 #include <equipoise/more/base.h>
+#include <equipoise/more/comm.h>
 #include <equipoise/more/curve.h>
-#include <equipoise/more/par.h>
 
 #include <float.h>
 #include <math.h>

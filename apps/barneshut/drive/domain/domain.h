@@ -25,10 +25,11 @@ typedef struct bh_domain {
     bh_particles particles;
     bh_tree tree;
     int64_t ngroups;
-    bh_group *group;      /* [ngroups] this rank's target groups */
-    int64_t *tag;         /* [ngroups] tag of each group's middle particle */
-    eqp_route_counts top; /* of this rank in the last gathering of the tree's top, as eqp_exchange_count_all() counts */
-    bool away;            /* some group is computed away from home; the same on all ranks */
+    bh_group *group; /* [ngroups] this rank's target groups */
+    int64_t *tag;    /* [ngroups] tag of each group's middle particle */
+    eqp_route_counts
+        top;   /* of this rank in the last gathering of the tree's top, as eqp__exchange_count_all() counts */
+    bool away; /* some group is computed away from home; the same on all ranks */
     eqp_gatherer *tops;
     bh_messengers messengers;
 } bh_domain;

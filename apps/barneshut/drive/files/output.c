@@ -73,7 +73,7 @@ static int count_types(const bh_simulation *sim, int64_t type_n[EQP_SNAPSHOT_TYP
 static int describe_snapshot(const bh_simulation *sim, const char *path, snapshot_file *file)
 {
     *file = (snapshot_file){.path = path};
-    file->layout = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
+    file->layout = eqp_snapshot_layout_defaults();
     file->layout.ntypes = EQP_SNAPSHOT_TYPES;
     file->layout.time = sim->now.common.time;
     file->column[0] = (eqp_column){"Acceleration", EQP_KIND_DOUBLE, 3};

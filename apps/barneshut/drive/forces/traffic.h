@@ -3,8 +3,7 @@
 #ifndef BH_TRAFFIC_H
 #define BH_TRAFFIC_H
 
-#include <equipoise/more/messenger.h>
-#include <equipoise/more/route.h>
+#include <equipoise/more/comm.h>
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -18,7 +17,7 @@ enum {
     BH_PHASES
 };
 
-/* Messages of a rank in each exchange of an evaluation, and its ghosts. Counts are those of eqp_exchange_count(),
+/* Messages of a rank in each exchange of an evaluation, and its ghosts. Counts are those of an evaluation,
  * without messages that set up a route and without the top of the tree. */
 typedef struct bh_traffic {
     eqp_route_counts phase[BH_PHASES];

@@ -7,7 +7,7 @@
 #include "../files/input.h"
 #include "../simulation.h"
 
-#include <equipoise/more/boxes.h>
+#include <equipoise/more/methods.h>
 
 /* Creates the balancer of a run by its settings. Collective; a line on error. */
 int dd_balance_create(dd_simulation *sim, eqp_message *message);

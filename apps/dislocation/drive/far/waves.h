@@ -8,7 +8,7 @@
 #include "../../physics/elastic/far.h"
 #include "../stage/grid.h"
 
-#include <equipoise/more/route.h>
+#include <equipoise/more/comm.h>
 
 /* Division of the far field among ranks, independent of the assignment of nodes. Three stages of work: planes of cells
  * forward, columns of wave numbers, planes back. A plane's components are divided into chunks, so that more ranks than

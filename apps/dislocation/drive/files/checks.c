@@ -6,7 +6,6 @@
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
-#include <equipoise/more/file.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "../domain.h"
 #include "../settings.h"
 
-#include <equipoise/more/paradis.h>
+#include <equipoise/more/io.h>
 
 /* Notes for the user on changed and ignored parameters. */
 #define DD_NOTES 16

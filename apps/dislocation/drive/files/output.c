@@ -6,7 +6,7 @@
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
-#include <equipoise/more/vtk.h>
+#include <equipoise/more/io.h>
 
 #include <stdlib.h>
 #include <string.h>

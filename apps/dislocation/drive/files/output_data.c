@@ -5,7 +5,6 @@
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
-#include <equipoise/more/par.h>
 
 #include <stdio.h>
 #include <stdlib.h>

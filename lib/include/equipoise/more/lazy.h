@@ -97,7 +97,7 @@ int eqp_lazy_options_parse(const char *text, eqp_lazy_options *options, eqp_mess
  * \param[in]     thread   true if a thread can run the method (its row has `assign_alone`)
  * \param[in,out] options  mode, balancers and choose are set; unchanged on error
  * \param[out]    why      one line with the seconds of each choice; may be NULL
- * \return EQP_OK, or a code of eqp_lazy_choose() */
+ * \return EQP_OK; EQP_ERR_ARGUMENT for impossible ranks or steps; EQP_ERR_DATA for a number that is negative or not finite */
 int eqp_lazy_decide(const eqp_lazy_model *model, int nranks, bool thread, eqp_lazy_options *options, eqp_message *why);
 
 /** The connection between an application and its balancers, on either side. */
@@ -143,9 +143,6 @@ bool eqp_lazy_serves(const eqp_lazy *lazy);
  * 0. */
 int eqp_lazy_balancers(const eqp_lazy *lazy);
 
-/** The options, as they were given. Local. lazy may be NULL: the defaults. */
-eqp_lazy_options eqp_lazy_settings(const eqp_lazy *lazy);
-
 /** Serves an application until it leaves. Called on all balancers and on no other rank. It sleeps while it waits. Local
  * except for the communication of `make`.
  * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_MPI if the application is unreachable; EQP_ERR_MEMORY */
@@ -167,20 +164,12 @@ int eqp_lazy_host(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user);
 int eqp_lazy_offer(eqp_lazy *lazy, int64_t step, size_t bytes, const void *data);
 
 /** The name of a phase, for reports: `idle`, `offered`, `ready`, `lost`, `left`. Static storage. */
-const char *eqp_lazy_phase_text(eqp_lazy_phase phase);
+static inline const char *eqp_lazy_phase_text(eqp_lazy_phase phase)
+{
+    static const char *const text[EQP_LAZY_PHASES] = {"idle", "offered", "ready", "lost", "left"};
 
-/** State of the offer on this rank: EQP_LAZY_READY when its answer has arrived, or, once all ranks are known to have
- * their answers, when the map is due; EQP_LAZY_LOST when the balancers do not answer. Waits only if `wait` or `delay`
- * require it, and no longer than `patience`. For applications with their own reduction: see eqp_lazy_agreed().
- * \param[in] step  the application's number of steps so far
- * \return EQP_LAZY_IDLE without an offer and for NULL. Local */
-eqp_lazy_phase eqp_lazy_look(eqp_lazy *lazy, int64_t step);
-
-/** Passes on the combined result of eqp_lazy_look() on all ranks: EQP_LAZY_LOST if any rank returned it; else
- * EQP_LAZY_READY if all ranks did; else EQP_LAZY_OFFERED. The same on all ranks. Local.
- * \return state of the offer for all ranks: EQP_LAZY_READY if they must take the map before the next step; NULL:
- * EQP_LAZY_IDLE */
-eqp_lazy_phase eqp_lazy_agreed(eqp_lazy *lazy, eqp_lazy_phase seen);
+    return phase >= EQP_LAZY_IDLE && phase < EQP_LAZY_PHASES ? text[phase] : "unknown";
+}
 
 /** State of the offer for all ranks, from a reduction that the previous call started: a map is reported ready one step
  * after the last rank received it, and no rank waits for another one. Call once per step on all application ranks:

@@ -65,14 +65,32 @@ typedef struct eqp_schedule_method {
     void (*propose)(eqp_schedule *schedule, int rank, int *pool, int64_t *count);
 } eqp_schedule_method;
 
-/** Number of rows of the table. */
-int eqp_schedule_method_count(void);
-
 /** Row i of the table; NULL if there is none. Static storage. */
 const eqp_schedule_method *eqp_schedule_method_at(int i);
 
+/** Number of rows of the table. */
+static inline int eqp_schedule_method_count(void)
+{
+    int n = 0;
+
+    while (eqp_schedule_method_at(n)) {
+        n++;
+    }
+    return n;
+}
+
 /** The row of that name; NULL if there is none. Static storage. */
-const eqp_schedule_method *eqp_schedule_method_find(const char *name);
+static inline const eqp_schedule_method *eqp_schedule_method_find(const char *name)
+{
+    const eqp_schedule_method *found;
+
+    for (int i = 0; name && (found = eqp_schedule_method_at(i)) != NULL; i++) {
+        if (strcmp(found->name, name) == 0) {
+            return found;
+        }
+    }
+    return NULL;
+}
 
 /** Options of a loop. Options that a method does not use are checked, too. */
 typedef struct eqp_schedule_options {
@@ -137,57 +155,6 @@ void eqp_schedule_free(eqp_schedule *schedule);
  * \return EQP_OK or EQP_ERR_ARGUMENT */
 int eqp_schedule_next(eqp_schedule *schedule, int rank, eqp_schedule_chunk *chunk);
 
-/** Records the times of a rank's chunk, which only serve the methods that learn from them. A rank whose times sum to 0
- * counts as unmeasured. Local, O(log nranks).
- * \return EQP_OK; EQP_ERR_ARGUMENT for a rank or a count out of range; EQP_ERR_DATA for times that are negative, not
- * finite, or too small or too large to compute with. On error the schedule is unchanged */
-int eqp_schedule_record(eqp_schedule *schedule, int rank, const eqp_schedule_sample *sample);
-
-/** Moves the end of a rank's last chunk to another rank, which has none left: for chunks that take longer than
- * expected. The moved iterations become the last chunk of the receiver. Local, O(1).
- * \param[in]  from   the rank that gives
- * \param[in]  to     the rank that receives, a different one
- * \param[in]  first  first iteration that moves, within the last chunk of `from`
- * \param[out] chunk  the moved iterations: `first` to the end of the chunk; unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT for ranks out of range or alike, EQP_ERR_STATE if `first` is not in that chunk */
-int eqp_schedule_yield(eqp_schedule *schedule, int from, int to, int64_t first, eqp_schedule_chunk *chunk);
-
-/** Restarts the loop with n iterations, for the next time step. Measured speeds are kept; for
- * `adaptive-weighted-factoring` they take effect now (eq. 2.4 to 2.10). `adaptive-factoring` starts again with the
- * first step of section 2.1.7. Iterations not handed out are dropped. Local, O(nranks log nranks).
- * \return EQP_OK or EQP_ERR_ARGUMENT */
-int eqp_schedule_restart(eqp_schedule *schedule, int64_t n);
-
-/** The part of a rank if n iterations are divided evenly in order, as by `static`. Local, O(1).
- * \param[in] n       iterations, >= 0
- * \param[in] nranks  >= 1
- * \param[in] rank    0 to nranks - 1; a count of 0 for arguments out of their range */
-eqp_schedule_chunk eqp_schedule_part(int64_t n, int nranks, int rank);
-
-/** Iterations not handed out. */
-int64_t eqp_schedule_left(const eqp_schedule *schedule);
-
-/** The method's estimate of a rank's relative speed, 1 on average over the ranks. Local, O(1).
- * \return the weight, or 0 for a rank out of range */
-double eqp_schedule_weight(const eqp_schedule *schedule, int rank);
-
-/** The chunk size of eq. 2.1 (C. Kruskal and A. Weiss, IEEE Trans. Software Eng. 11 (1985) 1001), not rounded:
- * (sqrt(2) n h / (sigma P sqrt(ln P)))^(2/3), but at least 1 and at most n / P (or 1, if n / P is less). One rank,
- * no deviation: n / P. Local, O(1).
- * \param[in] n          iterations, >= 0
- * \param[in] nranks     P >= 1
- * \param[in] overhead   h: seconds for handing out one chunk, >= 0
- * \param[in] deviation  sigma: standard deviation of an iteration's seconds, >= 0 */
-double eqp_schedule_fixed_size(int64_t n, int nranks, double overhead, double deviation);
-
-/** Cells of a grid in Morton order, in which `fractiling` expects its iterations, so that chunks are tiles. Local,
- * O(n log n).
- * \param[in]  width   cells along x, 0 to 2^31 - 1
- * \param[in]  height  cells along y, 0 to 2^31 - 1
- * \param[out] cell    [width height] y width + x of the cell at each place
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW; unchanged on error */
-int eqp_schedule_morton(int64_t width, int64_t height, int64_t *cell);
-
 /** An interval in which a simulated rank does not compute. */
 typedef struct eqp_schedule_stall {
     int rank;       /**< 0 to nranks - 1 */
@@ -246,7 +213,7 @@ typedef struct eqp_schedule_outcome {
 } eqp_schedule_outcome;
 
 /** Runs a loop in virtual time, by the same rules as on real ranks. Simultaneous requests are served in the order of
- * the ranks. Times are recorded by eqp_schedule_record(), iteration by iteration. Local, deterministic, O(n + chunks
+ * the ranks. Times are recorded iteration by iteration. Local, deterministic, O(n + chunks
  * log nranks), plus the cost of the method, plus O(nranks log n) for each end of a chunk that is given away.
  * \param[in,out] schedule  not begun; completely handed out afterwards
  * \param[in]     cost      [n] seconds of each iteration at speed 1, finite and >= 0 (borrowed)
@@ -366,7 +333,7 @@ int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
  * int64_t; EQP_ERR_MPI; on all ranks, except for a NULL loop. On error the parts are unchanged */
 int eqp_loop_resize(eqp_loop *loop, int64_t mine);
 
-/** The part of a rank: with bundles as set by eqp_loop_resize(), otherwise as eqp_schedule_part(). Local, O(1).
+/** The part of a rank: with bundles as set by eqp_loop_resize(), otherwise an equal share in order. Local, O(1).
  * \return a count of 0 for a rank out of range */
 eqp_schedule_chunk eqp_loop_part(const eqp_loop *loop, int rank);
 
@@ -385,9 +352,6 @@ eqp_schedule_chunk eqp_loop_part(const eqp_loop *loop, int rank);
  * the caller returned on the lowest rank that failed: then some iterations were not computed, and the loop can be run
  * again. The same on all ranks, except for a NULL loop */
 int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *result);
-
-/** This rank's estimate of a rank's relative speed, as eqp_schedule_weight(). Local. */
-double eqp_loop_weight(const eqp_loop *loop, int rank);
 
 /** Frees a loop; NULL on all ranks is legal. Collective. */
 void eqp_loop_free(eqp_loop *loop);

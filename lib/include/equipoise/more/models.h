@@ -40,6 +40,7 @@
 #include <equipoise/error.h>
 #include <equipoise/survey.h>
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -109,54 +110,14 @@ int eqp_speeds_create(eqp_speeds_kind kind, int nranks, double n, eqp_speeds **s
 /** Frees the models; NULL is legal. */
 void eqp_speeds_free(eqp_speeds *speeds);
 
-/** Changes the number of items; the points stay. Returns EQP_OK or EQP_ERR_ARGUMENT. */
-int eqp_speeds_resize(eqp_speeds *speeds, double n);
-
-/** Adds a measurement to one rank's model. A point of the same size is replaced; beyond EQP_SPEEDS_POINTS points
- * the oldest is dropped. A size of 0 in 0 seconds is ignored. Local, O(EQP_SPEEDS_POINTS).
- * \param[in] rank     from 0
- * \param[in] size     items that the rank computed: 0, or from EQP_SPEEDS_SMALLEST to EQP_SPEEDS_ITEMS
- * \param[in] seconds  time of these items, > 0 for size > 0
- * \return EQP_OK, EQP_ERR_ARGUMENT for a rank or a size out of its range, EQP_ERR_DATA for seconds that are negative,
- *         not finite, or zero for a nonzero size, or for a speed beyond EQP_SPEEDS_FASTEST; the model is
- *         unchanged on error */
-int eqp_speeds_add(eqp_speeds *speeds, int rank, double size, double seconds);
-
-/** Adds one iteration: eqp_speeds_add() for every rank, or for none if one of them fails. Local,
+/** Adds one iteration: a point for every rank, or for none if one of them is not usable. Local,
  * O(nranks EQP_SPEEDS_POINTS).
  * \param[in] share    [nranks] items of each rank, >= 0 (borrowed)
  * \param[in] seconds  [nranks] (borrowed)
- * \return the codes of eqp_speeds_add() */
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA */
 int eqp_speeds_record(eqp_speeds *speeds, const int64_t *share, const double *seconds);
 
-/** Number of points in a rank's model; 0 for an invalid rank. */
-int eqp_speeds_points(const eqp_speeds *speeds, int rank);
-
-/** A rank's modelled speed. A rank without points is assumed as fast as the mean of the other ranks' newest points.
- * Before the first and beyond the last point speed is constant. Piecewise models pass through the newest point; an
- * older point that violates the shape together with newer ones is moved as little as possible. If speed falls by more
- * than a third from one point to the next, a plateau on either side is extended by a quarter of the interval, or by an
- * eighth if the other side slopes: the next shares then bisect the interval that contains the cliff. Local,
- * O(EQP_SPEEDS_POINTS^2), plus O(nranks) for a rank without points.
- * \param[in]  size   items, >= 0
- * \param[out] speed  items per second, > 0; unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_STATE if no rank has a point */
-int eqp_speeds_speed(const eqp_speeds *speeds, int rank, double size, double *speed);
-
-/** A rank's modelled time: size / speed at that size. Arguments and codes as eqp_speeds_speed().
- * \param[out] seconds  0 for size 0; unchanged on error */
-int eqp_speeds_seconds(const eqp_speeds *speeds, int rank, double size, double *seconds);
-
-/** Sizes that take the same time on every rank by the models: Clarke 2011, eq. 1. Without a point on any rank they are
- * equal. Local, deterministic. Constant: O(nranks). Piecewise: O(nranks EQP_SPEEDS_POINTS^2). Akima: hybrj from equal
- * sizes with the Jacobian of eq. 5, O(nranks^3); if it does not converge, or for more than EQP_SPEEDS_HYBRJ_RANKS
- * ranks, or in a build without cminpack, bisection of the same splines, which `result` reports.
- * \param[out] size    [nranks] items, > 0 unless n is 0, with sum n up to rounding; unchanged on error
- * \param[out] result  may be NULL; unchanged on error
- * \return EQP_OK, EQP_ERR_MEMORY */
-int eqp_speeds_divide(const eqp_speeds *speeds, double *size, eqp_speeds_result *result);
-
-/** Whole shares: eqp_speeds_divide() and eqp_speeds_round(). If the slowest rank was rounded up to a share that it has
+/** Whole shares for which all ranks take equally long. If the slowest rank was rounded up to a share that it has
  * had before, its extra item may exceed a limit of the rank: the item goes to a rank that was rounded down, if that
  * rank finishes earlier. Every share differs from its size by less than one. With fewer items than ranks some ranks get
  * none.
@@ -165,24 +126,32 @@ int eqp_speeds_divide(const eqp_speeds *speeds, double *size, eqp_speeds_result 
  * \return the codes of both, and EQP_ERR_STATE if the number of items is not whole */
 int eqp_speeds_share(const eqp_speeds *speeds, int64_t *share, eqp_speeds_result *result);
 
-/** Rounds sizes to whole shares that add up exactly: each is rounded down, then the largest remainders get one item
- * more, lower ranks first if remainders are equal (Hamilton's method; Clarke 2011, section 6.1). Every share differs
- * from its quota n size / (sum of sizes) by less than one. Local, O(nranks log nranks).
- * \param[in]  n       items, from 0 to EQP_SPEEDS_ITEMS
- * \param[in]  nranks  >= 1
- * \param[in]  size    [nranks] proportions, >= 0 (borrowed)
- * \param[out] share   [nranks] >= 0, their sum is n; unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT for nranks or n out of its range, EQP_ERR_DATA for a size that is negative or not
- *         finite, or if all are 0 and n is not, EQP_ERR_MEMORY */
-int eqp_speeds_round(int64_t n, int nranks, const double *size, int64_t *share);
-
 /** Spread of times: the largest |t_i - t_j| / t_i, which is (max - min) / min (Clarke 2011, section 3). Ranks with time
  * 0 have no work and are ignored. Local, O(nranks).
  * \param[in]  nranks   >= 1
  * \param[in]  seconds  [nranks] >= 0 (borrowed)
  * \param[out] spread   a fraction; 0 with fewer than two nonzero times; unchanged on error
  * \return EQP_OK, EQP_ERR_ARGUMENT for nranks, EQP_ERR_DATA for a time that is negative or not finite */
-int eqp_speeds_spread(int nranks, const double *seconds, double *spread);
+static inline int eqp_speeds_spread(int nranks, const double *seconds, double *spread)
+{
+    EQP_REQUIRE(seconds && spread);
+    double least = INFINITY, most = 0.0;
+
+    if (nranks < 1) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int r = 0; r < nranks; r++) {
+        if (!(seconds[r] >= 0.0) || !isfinite(seconds[r])) {
+            return EQP_ERR_DATA;
+        }
+        if (seconds[r] > 0.0) {
+            least = fmin(least, seconds[r]);
+            most = fmax(most, seconds[r]);
+        }
+    }
+    *spread = most > least ? most / least - 1.0 : 0.0;
+    return EQP_OK;
+}
 
 /** The kind with a name of EQP_SPEEDS_KINDS. Returns EQP_OK, or EQP_ERR_UNKNOWN and `kind` is unchanged. */
 int eqp_speeds_kind_parse(const char *text, eqp_speeds_kind *kind);
@@ -246,28 +215,12 @@ typedef struct eqp_functional_time {
     const void *user;                            /**< passed to the functions */
 } eqp_functional_time;
 
-/** True if Newton's method is certain to find any root of t(x) - c between low and high (appendix A): t' > 0, and t''
- * is of one sign and nonzero, or 0 everywhere. Checked at eight points; the search checks again at each of its points.
- * Local. \return true, or false if not or if unknown */
-bool eqp_functional_newton_converges(const eqp_functional_time *time, double low, double high);
-
 /** A root in the domain, with statistics of the search. */
 typedef struct eqp_functional_root {
     double x;        /**< point at which t(x) reaches the target */
     int evaluations; /**< evaluations of t */
     int newton;      /**< 1: by Newton's method; 0: by Brent's, or without a search */
 } eqp_functional_root;
-
-/** Solves t(x) = target in the whole domain. Newton's method from `guess` if its convergence is certain; if t(guess) is
- * on the side from which it may diverge, it starts from the end of the domain from which it converges. If a condition
- * does not hold, is unknown or fails during the search: Brent's method, which needs only t. Local, deterministic;
- * accurate to about four units in the last place of x if t is not flat.
- * \param[in]  target  t(low) to t(high)
- * \param[in]  guess   in the domain
- * \param[out] root    the root
- * \return EQP_OK, EQP_ERR_ARGUMENT for an invalid domain and a target or a guess that is out of range, EQP_ERR_DATA
- *         for a t that falls, is not finite or has an infinite rise at an evaluated point */
-int eqp_functional_solve(const eqp_functional_time *time, double target, double guess, eqp_functional_root *root);
 
 /** Statistics of the search for cuts. */
 typedef struct eqp_functional_search {
@@ -296,7 +249,23 @@ int eqp_functional_cut(const eqp_functional_time *time, int nnodes, const double
  * \param[in]  bound  [nnodes + 1] ascending, within +-2^53, as from eqp_functional_cut()
  * \param[out] first  [nnodes + 1] node i has the items first[i] to first[i + 1] - 1
  * \return EQP_OK, EQP_ERR_ARGUMENT */
-int eqp_functional_items(int nnodes, const double *bound, int64_t *first);
+static inline int eqp_functional_items(int nnodes, const double *bound, int64_t *first)
+{
+    const double most = 9007199254740992.0;
+
+    if (nnodes < 1 || !bound || !first) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int i = 0; i <= nnodes; i++) {
+        if (!(fabs(bound[i]) <= most) || (i > 0 && bound[i] < bound[i - 1])) {
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    for (int i = 0; i <= nnodes; i++) {
+        first[i] = (int64_t)floor(bound[i] + 0.5);
+    }
+    return EQP_OK;
+}
 
 /** Forms of t(x) with few parameters c[]. */
 enum eqp_functional_form {
@@ -375,20 +344,11 @@ typedef struct eqp_functional_plan {
 int eqp_functional_types(int ntypes, const eqp_functional_type *type, double total, double *share,
                          eqp_functional_plan *plan);
 
-/** The speed of each node, for eqp_functional_cut(): the nodes of the first type come first. Local, O(nodes).
- * \param[out] speed  [nodes] as counted by eqp_functional_types()
- * \return as eqp_functional_types() */
-int eqp_functional_speeds(int ntypes, const eqp_functional_type *type, double *speed);
-
 /** Load balance inefficiency (Tmax - Tavg) / Tmax (2) and efficiency, the rest (3): both in per cent. If all
  * times are 0, the nodes are balanced. Local, O(n).
  * \param[in]  time  [n] of each node, >= 0 (borrowed)
  * \return EQP_OK, EQP_ERR_ARGUMENT for n < 1, EQP_ERR_DATA for a time that is negative or not finite */
 int eqp_functional_efficiency(int n, const double *time, double *inefficiency, double *efficiency);
-
-/** Spread of the nodes' times: (Tmax - Tmin) / Tavg (section 6); 0 if all are 0. Local, O(n).
- * \return as eqp_functional_efficiency() */
-int eqp_functional_spread(int n, const double *time, double *spread);
 
 /** Time per volume at a point of a domain, >= 0: p(V). */
 typedef double (*eqp_functional_density)(const void *user, const double x[3]);
@@ -414,60 +374,6 @@ typedef struct eqp_functional_domain {
  *         and as eqp_functional_samples_create() */
 int eqp_functional_reduce(eqp_functional_density density, const void *user, const eqp_functional_domain *domain,
                           int *direction, eqp_functional_samples **samples);
-
-/** A running profile of the time density along one direction, in cells that each hold several items: the distribution
- * of a program's time while it runs (section 6). Opaque. */
-typedef struct eqp_functional_profile eqp_functional_profile;
-
-/** Options of a profile. */
-typedef struct eqp_functional_profile_options {
-    double low;       /**< low end of the domain */
-    double high;      /**< high end, > low */
-    int64_t cells;    /**< >= 1: more cells balance better and take more memory */
-    double keep;      /**< fraction of the past that is kept after each pass, 0 to 1 */
-    int every;        /**< passes between two checks of the balance, >= 1 */
-    double threshold; /**< spread (Tmax - Tmin) / Tavg above which new cuts are due, >= 0 */
-} eqp_functional_profile_options;
-
-/** Checks every tenth pass for a spread of a tenth, as the source does; set the domain. */
-#define EQP_FUNCTIONAL_PROFILE_DEFAULTS                                                                                \
-    {                                                                                                                  \
-        0.0, 1.0, 256, 0.5, 10, 0.1                                                                                    \
-    }
-
-/** Creates an empty profile. Local, O(cells).
- * \param[out] profile  owned by the caller; eqp_functional_profile_free()
- * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT, also for more cells than doubles can resolve in the domain */
-int eqp_functional_profile_create(const eqp_functional_profile_options *options, eqp_functional_profile **profile);
-
-/** Adds the time of an interval, spread evenly over it. Local, O(cells of the interval).
- * \param[in] from,to  in the domain, from <= to; if equal, all time goes to the cell there
- * \return EQP_OK, EQP_ERR_ARGUMENT for a point outside the domain, EQP_ERR_DATA for seconds that are negative or
- *         not finite; unchanged on error */
-int eqp_functional_profile_add(eqp_functional_profile *profile, double from, double to, double seconds);
-
-/** The times of the present pass, for ranks that sum them with an allreduce before eqp_functional_profile_pass().
- * \param[out] cells  number of cells
- * \return [cells] borrowed from the profile; may be written */
-double *eqp_functional_profile_cells(eqp_functional_profile *profile, int64_t *cells);
-
-/** Ends a pass: adds its times to the past, of which `keep` remains. Checks the nodes' times every `every` passes.
- * Local, O(cells + n), deterministic.
- * \param[in]  n      nodes, >= 1
- * \param[in]  time   [n] times of this pass (borrowed)
- * \param[out] recut  1 if it is time for new cuts, else 0
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA for a time that is negative or not finite; unchanged on error */
-int eqp_functional_profile_pass(eqp_functional_profile *profile, int n, const double *time, int *recut);
-
-/** t(x) from the passes so far. Local, O(cells).
- * \param[out] samples  owned by the caller; unchanged on error
- * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT, EQP_ERR_OVERFLOW if the sum of the times overflows,
- *         or as eqp_functional_samples_create(), EQP_ERR_DATA for invalid times that the caller has written into
- *         cells */
-int eqp_functional_profile_time(const eqp_functional_profile *profile, eqp_functional_samples **samples);
-
-/** Frees; NULL is legal. */
-void eqp_functional_profile_free(eqp_functional_profile *profile);
 
 #ifdef __cplusplus
 }

@@ -18,13 +18,7 @@ extern "C" {
 /** One past the last key. */
 #define EQP_CURVE_END ((uint64_t)1 << (3 * EQP_CURVE_BITS))
 
-/** Hilbert key of a cell of the 2^21 x 2^21 x 2^21 grid. The first 3 l bits name the octree cell of level l that holds
- * it, so a sorted run of keys is a depth-first walk of the octree, and cells that follow each other share a face.
- * Local, O(EQP_CURVE_BITS).
- * \param[in] x,y,z  grid coordinates, 0 to 2^21 - 1 (higher bits are ignored) */
-uint64_t eqp_hilbert_key(uint32_t x, uint32_t y, uint32_t z);
-
-/** The grid cell of a Hilbert key: the inverse of eqp_hilbert_key(). Local, O(EQP_CURVE_BITS). */
+/** The grid cell of a Hilbert key: the inverse of eqp_hilbert_keys(). Local, O(EQP_CURVE_BITS). */
 void eqp_hilbert_cell(uint64_t key, uint32_t *x, uint32_t *y, uint32_t *z);
 
 /** In which order the curve visits the eight children of an octree cell: child[w] = 4 x + 2 y + z of the one that comes

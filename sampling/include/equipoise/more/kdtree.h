@@ -9,8 +9,7 @@
  * for every input. Queries prune by the distance to the node's box, carried down axis by axis (S. Arya, D. M. Mount,
  * DCC 1993).
  *
- * There are two families with the same meaning: eqp_kdtree for double and eqp_kdtreef for float. Distances are squared
- * and Euclidean, summed in the type of the tree from the first axis to the last; distances that overflow are infinite,
+ * Distances are squared and Euclidean, summed from the first axis to the last; distances that overflow are infinite,
  * and so equal. Results depend on the points only, not on the vector instructions of the machine: equal distances
  * are ordered by index. A tree never changes after its creation, so any number of threads may query it at the same
  * time; queries allocate nothing.
@@ -41,7 +40,7 @@ typedef struct eqp_kdtree_options {
     size_t size; /**< of this struct as its caller knows it: set by eqp_kdtree_options_defaults() */
     /** Largest number of points in a leaf, >= 1. Equal points are never split. */
     int leaf_size;
-    /** Numbers (of the tree's type) from one point's first coordinate to the next point's, >= dim; 0: dim. */
+    /** Numbers from one point's first coordinate to the next point's, >= dim; 0: dim. */
     int64_t stride;
     /** Copy the coordinates in the order of the leaves: queries are much faster, because they look at several points at
      * once, and the caller's array is not needed any more once the tree is made. */
@@ -63,14 +62,8 @@ static inline eqp_kdtree_options eqp_kdtree_options_defaults(void)
 /** A tree over double coordinates. */
 typedef struct eqp_kdtree eqp_kdtree;
 
-/** A tree over float coordinates. */
-typedef struct eqp_kdtreef eqp_kdtreef;
-
 /** Takes one point of a radius query: its index and its squared distance. Returning anything but 0 ends the query. */
 typedef int (*eqp_kdtree_visit_fn)(void *user, int64_t index, double dist2);
-
-/** Takes one point of a radius query of a float tree: see eqp_kdtree_visit_fn. */
-typedef int (*eqp_kdtreef_visit_fn)(void *user, int64_t index, float dist2);
 
 /** Builds a tree. Local, O(n log n) for every input, deterministic. While it runs it needs dim numbers and about
  * 4 + 72 / leaf_size bytes per point; the finished tree keeps these bytes, and the numbers if options ask for a copy.
@@ -89,12 +82,6 @@ int eqp_kdtree_create(int64_t n, int dim, const double *points, const eqp_kdtree
 
 /** Frees a tree; NULL is legal. Local, O(1). */
 void eqp_kdtree_free(eqp_kdtree *tree);
-
-/** Number of points. Local, O(1). */
-int64_t eqp_kdtree_count(const eqp_kdtree *tree);
-
-/** Number of dimensions. Local, O(1). */
-int eqp_kdtree_dim(const eqp_kdtree *tree);
 
 /** The point next to a place; of several at the same distance the one with the lowest index. Local, O(log n) expected.
  * \param[in]  tree   borrowed
@@ -130,29 +117,6 @@ int eqp_kdtree_nearest_k(const eqp_kdtree *tree, const double *query, int64_t k,
  *         or not a number, EQP_ERR_DATA for a place that is infinite or not a number */
 int eqp_kdtree_radius(const eqp_kdtree *tree, const double *query, double radius2, eqp_kdtree_visit_fn visit,
                       void *user);
-
-/** \copydoc eqp_kdtree_create */
-int eqp_kdtreef_create(int64_t n, int dim, const float *points, const eqp_kdtree_options *options, eqp_kdtreef **tree);
-
-/** \copydoc eqp_kdtree_free */
-void eqp_kdtreef_free(eqp_kdtreef *tree);
-
-/** \copydoc eqp_kdtree_count */
-int64_t eqp_kdtreef_count(const eqp_kdtreef *tree);
-
-/** \copydoc eqp_kdtree_dim */
-int eqp_kdtreef_dim(const eqp_kdtreef *tree);
-
-/** \copydoc eqp_kdtree_nearest */
-int eqp_kdtreef_nearest(const eqp_kdtreef *tree, const float *query, int64_t *index, float *dist2);
-
-/** \copydoc eqp_kdtree_nearest_k */
-int eqp_kdtreef_nearest_k(const eqp_kdtreef *tree, const float *query, int64_t k, int64_t *found, int64_t *index,
-                          float *dist2);
-
-/** \copydoc eqp_kdtree_radius */
-int eqp_kdtreef_radius(const eqp_kdtreef *tree, const float *query, float radius2, eqp_kdtreef_visit_fn visit,
-                       void *user);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** \file more/paradis.h
- * \brief Dislocation networks as ParaDiS stores them: nodes in `.data` files, parameters in `.ctrl` files.
+/** \file more/io.h
+ * \brief Networks of dislocations in ParaDiS files, and lines for ParaView. Snapshots are in snapshot.h.
+ *
+ * *ParaDiS.* Dislocation networks as ParaDiS stores them: nodes in `.data` files, parameters in `.ctrl` files.
  *
  * All functions are local. One rank (or every rank for itself) reads a network in blocks of nodes, so that no rank has
  * to hold all of it; one rank writes the nodes that the other ranks send it.
@@ -18,9 +20,14 @@
  * unknown file, inconsistent counts, an impossible network: #EQP_ERR_FORMAT. NaN, infinity and numbers that do not
  * fit: #EQP_ERR_DATA. Messages are one line: "FILE: line N: what", with the node's tag if it is known.
  *
+ * *ParaView.* Lines for ParaView: VTK PolyData files (`.vtp`) and collections of them in time (`.pvd`).
+ *
+ * One rank writes; it gets the ranks' data as pieces, one after the other, so that no rank holds all data. Numbers are
+ * binary (base64), host byte order. All functions are local.
+ *
  * Tier 2: this header may change with each minor version. */
-#ifndef EQUIPOISE_MORE_PARADIS_H
-#define EQUIPOISE_MORE_PARADIS_H
+#ifndef EQUIPOISE_MORE_IO_H
+#define EQUIPOISE_MORE_IO_H
 
 #include <equipoise/error.h>
 
@@ -62,7 +69,7 @@ typedef struct eqp_paradis_arm {
 /** A node. For its arms see eqp_paradis_block. */
 typedef struct eqp_paradis_node {
     uint64_t tag;       /**< its name */
-    double x[3];        /**< as stored, perhaps outside the box: see eqp_paradis_fold() */
+    double x[3];        /**< as stored, perhaps outside the box */
     int constraint;     /**< bits of eqp_paradis_constraint, 0 .. 15 */
     int narms;          /**< 0 .. EQP_PARADIS_MOST_ARMS */
     int64_t first_arm;  /**< its arms are block->arm[first_arm .. first_arm + narms) */
@@ -103,7 +110,7 @@ int eqp_paradis_open(const char *path, eqp_paradis_reader **reader, eqp_message 
 /** The header (borrowed: lives as long as the reader). Never NULL for a reader. */
 const eqp_paradis_header *eqp_paradis_get_header(const eqp_paradis_reader *reader);
 
-/** Reads the next nodes. Normals come out with unit length, or 0. Every node is checked by eqp_paradis_check_node();
+/** Reads the next nodes. Normals come out with unit length, or 0. Every node is checked;
  * properties of both ends of a segment (reciprocity, lengths) or of all nodes (duplicate tags) are not checked.
  * Local, O(nodes read) time; memory O(largest block), never more than the file has.
  * \param[in,out] reader   after an error it can only be closed
@@ -120,25 +127,10 @@ const char *eqp_paradis_path(const eqp_paradis_reader *reader);
 /** Frees a reader; NULL is legal. */
 void eqp_paradis_close(eqp_paradis_reader *reader);
 
-/** Checks a node without the rest of the network: it names every neighbour once and not itself; its
- * Burgers vectors are not 0; they sum to 0 (within 1e-3 of the largest) if it is free (constraint 0) and has two arms
- * or more; and with one arm it is pinned in all directions or lies on a surface. Local, O(arms^2).
- * \param[in]  node     first_arm is not used (borrowed)
- * \param[in]  arm      [node->narms] its arms (borrowed)
- * \param[out] message  "node D,I: what"; may be NULL; unchanged on success
- * \return EQP_OK, EQP_ERR_FORMAT */
-int eqp_paradis_check_node(const eqp_paradis_node *node, const eqp_paradis_arm *arm, eqp_message *message);
-
-/** Folds a position into the box, min <= x < max, in the directions that are periodic. O(1).
- * \param[in]     min, max  corners of the box
- * \param[in]     periodic  which directions are
- * \param[in,out] x         finite */
-void eqp_paradis_fold(const double min[3], const double max[3], const bool periodic[3], double x[3]);
-
 /** A network that is being written. */
 typedef struct eqp_paradis_writer eqp_paradis_writer;
 
-/** Begins a `.data` file of version 5 under a temporary name (see more/file.h). A file that has the target's name is
+/** Begins a `.data` file of version 5 under a temporary name (see more/base.h). A file that has the target's name is
  * not touched. Local; one rank.
  * \param[in]  path      target (copied)
  * \param[in]  header    min, max, nnodes; geometry if its product is ndomains; the rest is not used (borrowed)
@@ -278,11 +270,6 @@ void eqp_paradis_control_free(eqp_paradis_control *control);
  * \return EQP_OK, EQP_ERR_ARGUMENT */
 int eqp_paradis_control_complete(eqp_paradis_control *control, const double *box, eqp_message *message);
 
-/** Writes a `.ctrl` file with all parameters that are given, under a temporary name first: an older file is replaced
- * whole or not at all. Numbers have all digits. Local, one rank.
- * \return EQP_OK, EQP_ERR_ARGUMENT for a name with characters that no string can hold, EQP_ERR_IO, EQP_ERR_MEMORY */
-int eqp_paradis_control_write(const char *path, const eqp_paradis_control *control, eqp_message *message);
-
 /** Adds the parameters that belong to the network: as the `.ctrl` file `path`, which gets its name when the network
  * does, and in the network's own file in comments, lines that begin with `#= `. So a network whose writer was killed
  * between the two names still has its parameters. Before the first node.
@@ -290,9 +277,63 @@ int eqp_paradis_control_write(const char *path, const eqp_paradis_control *contr
  * \param[in]     path     of the `.ctrl` file (copied)
  * \param[in]     control  (borrowed)
  * \param[out]    message  may be NULL; unchanged on success
- * \return EQP_OK, EQP_ERR_ARGUMENT as eqp_paradis_control_write() or after the first node, EQP_ERR_IO, EQP_ERR_MEMORY */
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a name with characters that no string can hold or after the first node, EQP_ERR_IO, EQP_ERR_MEMORY */
 int eqp_paradis_write_control(eqp_paradis_writer *writer, const char *path, const eqp_paradis_control *control,
                               eqp_message *message);
+
+/** Lines of two points each, with their attributes. All arrays are borrowed; start with {0}. Every piece of a file must
+ * have the same optional arrays as the first, with any numbers of points and lines. */
+typedef struct eqp_vtk_piece {
+    int64_t npoints;            /**< >= 0 */
+    const double (*x)[3];       /**< [npoints] */
+    const double (*v)[3];       /**< [npoints] velocity; NULL: none */
+    int64_t nlines;             /**< >= 0 */
+    const int64_t (*end)[2];    /**< [nlines] points that a line joins, 0 .. npoints - 1 of this piece */
+    const double (*burgers)[3]; /**< [nlines] Burgers vector; its magnitude is written too; NULL: none */
+    const int *type;            /**< [nlines] type of the line, in the caller's numbering; NULL: none */
+    const int *rank;            /**< [nlines] rank that computes the line; NULL: none */
+} eqp_vtk_piece;
+
+/** A `.vtp` file that is being written. */
+typedef struct eqp_vtk_writer eqp_vtk_writer;
+
+/** Begins a `.vtp` file under a temporary name (see more/base.h). Local, one rank.
+ * \param[in]  path     target (copied)
+ * \param[in]  time     time of the data, stored as TimeValue
+ * \param[out] writer   free with eqp_vtk_finish() or eqp_vtk_discard(); unchanged on error
+ * \param[out] message  may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO (then no temporary file is left), EQP_ERR_MEMORY */
+int eqp_vtk_begin(const char *path, double time, eqp_vtk_writer **writer, eqp_message *message);
+
+/** Writes a piece. O(its size) time, O(1) memory.
+ * \param[in,out] writer   after an error it can only be discarded
+ * \param[in]     piece    (borrowed)
+ * \param[out]    message  may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_ARGUMENT for ends out of range or other arrays than before, EQP_ERR_IO */
+int eqp_vtk_add(eqp_vtk_writer *writer, const eqp_vtk_piece *piece, eqp_message *message);
+
+/** Gives the file the target's name. Frees the writer in any case; on error no temporary file is left. A file
+ * without pieces is written as an empty one.
+ * \return EQP_OK, EQP_ERR_IO */
+int eqp_vtk_finish(eqp_vtk_writer *writer, eqp_message *message);
+
+/** Removes the temporary file and frees the writer; NULL is legal. */
+void eqp_vtk_discard(eqp_vtk_writer *writer);
+
+/** One time of a series. */
+typedef struct eqp_vtk_frame {
+    const char *path; /**< a `.vtp` file in the folder of the series (borrowed) */
+    double time;      /**< time of the frame */
+} eqp_vtk_frame;
+
+/** Writes a `.pvd` collection, which ParaView opens as a series in time. It names the files without their folder. An
+ * older file is replaced completely or not at all.
+ * \param[in]  path     the `.pvd` file
+ * \param[in]  nframes  >= 0
+ * \param[in]  frame    [nframes] in order of time (borrowed)
+ * \param[out] message  may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a file in another folder, EQP_ERR_IO, EQP_ERR_MEMORY */
+int eqp_vtk_write_series(const char *path, int64_t nframes, const eqp_vtk_frame *frame, eqp_message *message);
 
 #ifdef __cplusplus
 }

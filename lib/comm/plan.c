@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Migration plans: items in the order of their destinations. */
+#include "comm/plan.h"
+
 #include <equipoise/more/base.h>
-#include <equipoise/more/move.h>
+#include <equipoise/more/comm.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +52,7 @@ done:
     return code;
 }
 
-eqp_move_view eqp_move_plan_arrays(const eqp_move_plan *plan)
+eqp_move_view eqp__move_plan_arrays(const eqp_move_plan *plan)
 {
     if (!plan) {
         return (eqp_move_view){0};
@@ -69,7 +71,7 @@ void eqp_move_plan_free(eqp_move_plan *plan)
     free(plan);
 }
 
-void eqp_move_pack(const eqp_move_plan *plan, size_t element_size, const void *in, void *out)
+void eqp__move_pack(const eqp_move_plan *plan, size_t element_size, const void *in, void *out)
 {
     if (!plan || !in || !out) {
         return;
@@ -82,7 +84,7 @@ void eqp_move_pack(const eqp_move_plan *plan, size_t element_size, const void *i
     }
 }
 
-void eqp_move_unpack(const eqp_move_plan *plan, size_t element_size, const void *in, void *out)
+void eqp__move_unpack(const eqp_move_plan *plan, size_t element_size, const void *in, void *out)
 {
     if (!plan || !in || !out) {
         return;

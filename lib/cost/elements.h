@@ -1,25 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** \file more/elements.h
- * \brief The graph of a code's elements and the graph of parts derived from it: the element-aware load model.
- *
- * An element is the smallest piece of work that can move (a mesh cell, a particle, a group of particles), with its
- * expected work. An edge connects two elements that interact; its weight is the cost of their communication. An edge
- * between elements of two parts is a channel between these parts; parts with a channel are neighbours.
- *
- * Everything here is local and deterministic. Source: O. Pearce, Load Balancing Scientific Applications (2014),
- * sections 3.1 and 3.2.
- *
- * Tier 2: this header may change with each minor version. */
-#ifndef EQUIPOISE_MORE_ELEMENTS_H
-#define EQUIPOISE_MORE_ELEMENTS_H
-
-#include <equipoise/error.h>
+/* The graph of a code's elements and the graph of parts derived from it: the element-aware load model. */
+#ifndef EQUIPOISE_COST_ELEMENTS_H
+#define EQUIPOISE_COST_ELEMENTS_H
 
 #include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /** Elements, their edges and their parts. All arrays are borrowed; with n == 0 every pointer may be NULL. Every edge is
  * listed twice, once at each of its two ends, with the same weight. Two elements may have several edges. */
@@ -54,19 +38,16 @@ typedef struct eqp_part_graph_view {
  * \param[in]  elements  (borrowed for the call)
  * \param[in]  nparts    >= 1
  * \param[in]  measured  [nparts] measured loads, finite, >= 0, in any unit, or NULL: none (copied)
- * \param[out] graph     owned by the caller: eqp_part_graph_free(); unchanged on error
+ * \param[out] graph     owned by the caller: eqp__part_graph_free(); unchanged on error
  * \return EQP_OK; EQP_ERR_ARGUMENT for a missing array or an invalid number of elements or parts; EQP_ERR_DATA for a
  *         weight, a part or an edge out of range, or if two parts list different numbers of channels to each other,
  * since an edge is then listed at only one end; EQP_ERR_OVERFLOW for loads without a finite sum; EQP_ERR_MEMORY */
-int eqp_part_graph_create(const eqp_elements *elements, int nparts, const double *measured, eqp_part_graph **graph);
+int eqp__part_graph_create(const eqp_elements *elements, int nparts, const double *measured, eqp_part_graph **graph);
 
 /** Returns the arrays of a graph of parts. Local, O(1). */
-eqp_part_graph_view eqp_part_graph_arrays(const eqp_part_graph *graph);
+eqp_part_graph_view eqp__part_graph_arrays(const eqp_part_graph *graph);
 
 /** Frees; NULL is legal. */
-void eqp_part_graph_free(eqp_part_graph *graph);
+void eqp__part_graph_free(eqp_part_graph *graph);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

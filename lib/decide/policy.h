@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The best schedule of maps in hindsight, when all steps are known. */
+#ifndef EQUIPOISE_DECIDE_POLICY_H
+#define EQUIPOISE_DECIDE_POLICY_H
+
+#include <equipoise/policy.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** One recorded step of a run. */
+typedef struct eqp_policy_sample {
+    double seconds_max;  /**< CPU seconds of the slowest rank's load, plus, if known, its CPU seconds outside the load
+                            and its seconds of communication */
+    double seconds_mean; /**< mean load of the ranks in this step, without these additions */
+    bool rebalanced;     /**< the map was repaired or renewed just before this step */
+    double balance_seconds; /**< cost of that repair or new map, migration included; ignored if !rebalanced */
+    double work_imbalance;  /**< max / mean - 1 of the work counted in this step, or the part removable by
+                                a map; 0 without counts */
+    double promised;        /**< work_imbalance that the method predicted for that map; ignored if !rebalanced; < 0: no
+                                 prediction, and this step's work_imbalance is used */
+    bool repaired;          /**< true for a repair; ignored if !rebalanced */
+    bool repairable;        /**< true if the map of this step can be repaired */
+    double hidden; /**< rise of the work imbalance per step of a map that is below the noise of seconds_max, measured by
+                        averages over ranks; 0: unknown */
+} eqp_policy_sample;
+
+/** Number of changes of the imbalance from which its noise is estimated. */
+#define EQP_POLICY_CHANGES 31
+
+/** Noise of the measured seconds, as a policy estimates it: plain data. All imbalances are of measured seconds. */
+typedef struct eqp_policy_noise {
+    double change[EQP_POLICY_CHANGES]; /**< latest absolute second differences of the imbalances within a map */
+    int64_t changes;                   /**< number of differences so far */
+    double spread;                     /**< standard deviation of a step's imbalance: their median, scaled */
+    double last;                       /**< imbalance of the last step, if that had this map */
+    double former;                     /**< imbalance of the step before the last, if that had this map */
+    double now;          /**< imbalance of the last step; for an outlier, the value expected from the steps
+                              before it */
+    double mean;         /**< mean load of the last step, seconds */
+    int64_t age;         /**< steps since the map was made or repaired */
+    double hidden;       /**< of the last step's sample */
+    double sum_mean;     /**< sum of mean loads since the onset of a loss, without the last step, seconds */
+    double sum_beyond;   /**< sum of the excess over the mean load in the same steps, seconds */
+    int64_t steps;       /**< number of these steps */
+    double cured;        /**< value of eqp_policy.cured at the onset */
+    double fit;          /**< sum of the imbalances of the first steps of this map */
+    double fit_ages;     /**< sum of these imbalances times the map's age */
+    int64_t fit_steps;   /**< number of these steps */
+    double rise;         /**< ageing of earlier maps: sum of weights times the rise of the imbalance per step */
+    double rise_weight;  /**< sum of weights, 1 / spread^2, smaller for old maps */
+    double block;        /**< sum of imbalances since the age was a power of two */
+    double calm;         /**< mean imbalance of such blocks of steps that were as good as fresh */
+    double calm_steps;   /**< number of these steps */
+    double fresh;        /**< mean imbalance of fresh maps so far, with smaller weights for old maps */
+    double fresh_square; /**< mean square of that imbalance */
+    double fresh_maps;   /**< sum of the weights */
+} eqp_policy_noise;
+
+/** State of a policy: plain data that may be copied, stored and sent. */
+typedef struct eqp_policy {
+    eqp_policy_options options; /**< as given */
+    bool has_map;               /**< true if a map was made */
+    bool repairable;            /**< true if the map can be repaired */
+    int64_t steps;              /**< steps since the last new map */
+    double balance_seconds;     /**< cost of the last new map */
+    double repair_seconds;      /**< cost of the last repair; 0: no repair so far */
+    double reached;             /**< imbalance that the last map reached when it was fresh */
+    double imbalance;           /**< of the last step: seconds_max / seconds_mean - 1 */
+    double sum_mean;            /**< seconds since the last map: mean load of each step */
+    double work_imbalance;      /**< of the last step */
+    double promised;            /**< work imbalance predicted for the last map or repair */
+    double broken;              /**< seconds lost since then by work imbalance beyond the prediction */
+    double cured;               /**< sum of `broken` at the repairs since the last new map */
+    double patience;            /**< loss required before a remedy, as a multiple of its cost, >= 1 */
+    int64_t left;               /**< remaining steps of the run, by eqp__policy_expect(); INT64_MAX: unknown */
+    int64_t since;              /**< steps since the last new map or repair */
+    double before;              /**< imbalance of the step before the last, if both have the same map; else 0 */
+    double map_promised;        /**< work imbalance predicted for the last new map */
+    double repair_promised;     /**< work imbalance predicted for the last repair */
+    double repair_reached;      /**< imbalance that the last repair reached when it was fresh */
+    double lost;                /**< seconds lost since the last new map or repair, beyond the imbalance that it left */
+    eqp_policy_noise noise;     /**< of the measured seconds */
+} eqp_policy;
+
+/** Starts a policy. Returns EQP_OK or EQP_ERR_ARGUMENT for an option out of its range; unchanged on error. */
+int eqp__policy_init(eqp_policy *policy, const eqp_policy_options *options);
+
+/** Sets the number of remaining steps, including the next one; every recorded step reduces it by one. For
+ * EQP_POLICY_GAIN. Local, O(1).
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a negative number; unchanged on error */
+int eqp__policy_expect(eqp_policy *policy, int64_t left);
+
+/** Records one step. Local, O(1).
+ * \return EQP_OK, or EQP_ERR_DATA for seconds or imbalances that are negative or not finite; unchanged on error */
+int eqp__policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
+
+/** Advises an action before the next step. Before any sample: a new map. EQP_POLICY_AUTO acts for one of two reasons:
+ * - A new map: the last step's imbalance exceeds the tolerance and the imbalance that the last map reached, and the
+ * seconds lost since then by the ageing of the map are at least the cost of a map. With noisy measurements the evidence
+ * must be significant: noise alone would cause such a loss, or such a rise of the imbalance with the age of the present
+ * and earlier maps, with a probability of at most `false_alarms`. Once maps are known to age, the loss is a weighted
+ * mean of the present map's loss and the loss expected from earlier maps. A rise below the noise (`hidden`) counts
+ * half: its loss is zero if the measured step times are right, and full if the clocks err.
+ * - A repair or a new map: the last step's work imbalance exceeds the tolerance and the last prediction, and either
+ * exceeds the prediction by more than `jump`, or the seconds lost beyond the prediction are at least the cost of the
+ * remedy. The remedy is a repair if the map can be repaired and the last repair did not cost more than the last map;
+ * its cost then includes the longer steps that it leaves, over the number of steps since the last remedy or the
+ * remaining steps. The first repair is assumed to cost a quarter of a map, and to leave the imbalance of a
+ * fresh map times (1 + work imbalance). If a remedy leaves more than three quarters of the work imbalance, the next one
+ * requires twice the loss and twice the jump, up to 64 times: a wrong prediction does not renew the map again and
+ * again.
+ *
+ * Neither is done if the remaining steps, by eqp__policy_expect(), would lose less than the cost of the remedy. If at
+ * most as many steps remain as the map has had, and one more remedy is best but two are not, it is done in the middle.
+ *
+ * EQP_POLICY_GAIN: eqp__gain_choose() of more/gain.h with a new map as the global method and a repair as the diffusive
+ * one, with the cost and result of each at its last use. Diffusion moves few items between neighbours, a repair between
+ * neighbours along the curve; a repair reaches its result in one step, so no steps are simulated. The paper counts all
+ * remaining steps and assumes a constant imbalance. But a new map ages as the present one did: the policy counts as
+ * many steps as the present map has lasted, and for a new map the average loss of the present one, not the loss of a
+ * fresh map. If fewer steps remain, it counts these with the loss of a fresh map. Measured seconds that may be noise do
+ * not count, as above.
+ *
+ * Repairs scatter items, which costs exchange; policies see that cost only in seconds_max. Local, O(1), changes
+ * nothing. NULL: EQP_KEEP. */
+eqp_policy_action eqp__policy_advise(const eqp_policy *policy);
+
+/** True if eqp__policy_advise() returns more than EQP_KEEP. */
+bool eqp__policy_wants(const eqp_policy *policy);
+
+/** True if eqp__policy_wants() may be true after the next step, unless that is much worse than the last one: for
+ * callers that prepare a new map during the step. EQP_POLICY_AUTO: the loss is at least half the cost of the remedy, or
+ * would be after a step with twice the last step's loss. Not a guarantee: eqp__policy_wants() can become true without
+ * it. Local, O(1). */
+bool eqp__policy_may_want(const eqp_policy *policy);
+
+/** An application before a step. Every number is >= 0 and finite. */
+typedef struct eqp_gain_case {
+    int64_t steps;            /**< remaining steps */
+    double load_max;          /**< seconds of the slowest rank in a step with the present map */
+    double load_mean;         /**< mean seconds of the ranks in a step */
+    double load_reached;      /**< seconds of the slowest rank in a step after the global method; the paper uses the
+                                   mean, which no method reaches */
+    double decision_seconds;  /**< seconds for the decision of the global method */
+    double diffusive_seconds; /**< seconds for the decision of one step of the diffusive method */
+    double elements_max;      /**< elements on the slowest rank */
+    double element_bytes;     /**< bytes per element */
+    double alpha;             /**< seconds per message */
+    double beta;              /**< seconds per byte */
+    bool as_printed; /**< true: the equations as printed: 3.3 grows towards balance, 3.5 uses load_mean instead of
+                          load_reached, the sum 3.6 has one step too many */
+} eqp_gain_case;
+
+/** Kinds of balancing. */
+typedef enum eqp_gain_kind {
+    EQP_GAIN_NONE,      /**< keep the map */
+    EQP_GAIN_DIFFUSIVE, /**< one step of a diffusive method, then decide again */
+    EQP_GAIN_GLOBAL     /**< a new map */
+} eqp_gain_kind;
+
+/** The cheapest kind, with the seconds of each. */
+typedef struct eqp_gain_choice {
+    eqp_gain_kind kind; /**< the cheapest kind; of equal ones the first of none, diffusive, global */
+    double none;        /**< seconds of all steps by eqp__gain_none() */
+    double diffusive;   /**< by eqp__gain_diffusive() */
+    double global;      /**< by eqp__gain_global() */
+} eqp_gain_choice;
+
+/** Seconds of all steps if nothing is done: steps x load_max (3.7). Local, O(1).
+ * \param[in]  of       the application (borrowed)
+ * \param[out] seconds  INFINITY where it is out of range; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT for negative steps, EQP_ERR_DATA for another number out of its range */
+int eqp__gain_none(const eqp_gain_case *of, double *seconds);
+
+/** Seconds of all steps if a global method is called once, before the first (3.1, 3.2, 3.3, 3.5): decision_seconds +
+ * alpha + beta element_bytes moved + steps x load_reached, with moved = elements_max (load_max - load_mean) / load_max.
+ * As printed: moved = elements_max load_mean / (load_max - load_mean), INFINITY in balance. Local, O(1).
+ * \param[in]  of       the application (borrowed)
+ * \param[out] seconds  INFINITY where it is out of range; unchanged on error
+ * \return as eqp__gain_none() */
+int eqp__gain_global(const eqp_gain_case *of, double *seconds);
+
+/** Seconds of all steps if a diffusive method is called before each of the first n (3.1, 3.2, 3.6): the sum of
+ * diffusive_seconds + alpha + beta element_bytes moved_max[i] + load_max[i]. Later steps take as long as the last
+ * simulated one and move no data; n = 0 gives eqp__gain_none(). Local, O(n).
+ * \param[in]  of         the application (borrowed)
+ * \param[in]  n          simulated steps, >= 0; steps beyond of->steps do not count
+ * \param[in]  load_max   [n] seconds of the slowest rank after each of them, >= 0 (borrowed)
+ * \param[in]  moved_max  [n] largest number of elements that a rank moves, >= 0 (borrowed)
+ * \param[out] seconds    INFINITY where it is out of range; unchanged on error
+ * \return as eqp__gain_none(); EQP_ERR_ARGUMENT for a negative n */
+int eqp__gain_diffusive(const eqp_gain_case *of, int64_t n, const double *load_max, const double *moved_max,
+                        double *seconds);
+
+/** Compares the three kinds. Local, O(n).
+ * \param[in]  of         the application (borrowed)
+ * \param[in]  n          as for eqp__gain_diffusive(); 0: there is no diffusive method
+ * \param[in]  load_max   [n] (borrowed)
+ * \param[in]  moved_max  [n] (borrowed)
+ * \param[out] choice     unchanged on error
+ * \return as eqp__gain_diffusive() */
+int eqp__gain_choose(const eqp_gain_case *of, int64_t n, const double *load_max, const double *moved_max,
+                     eqp_gain_choice *choice);
+
+/** The best schedule of maps by dynamic programming. The first map is made before the first step; its cost is not
+ * counted, since it is always made. Local, O(n^2), deterministic.
+ * \param[in]  n            steps, >= 1
+ * \param[in]  aged         [n][n] aged[s * n + t]: seconds of step t with the map made before step s <= t, >= 0; other
+ *                          entries are not read (borrowed)
+ * \param[in]  map_seconds  cost of each later map, >= 0
+ * \param[out] best         seconds of the run by the best schedule; unchanged on error
+ * \param[out] maps         [n] true if a map is made before the step; of equally good schedules the one with fewer
+ *                          early maps; maps[0] is true; NULL: not needed; unchanged on error
+ * \return EQP_OK; EQP_ERR_ARGUMENT for n < 1; EQP_ERR_DATA for seconds that are negative or not finite;
+ * EQP_ERR_OVERFLOW for a sum that is not finite; EQP_ERR_MEMORY */
+int eqp__policy_hindsight(int64_t n, const double *aged, double map_seconds, double *best, bool *maps);
+
+/** The recorded steps of a run, in bounded memory. */
+typedef struct eqp_hindsight eqp_hindsight;
+
+/** One recorded step. */
+typedef struct eqp_hindsight_step {
+    double seconds_max;     /**< largest load of a rank, >= 0 */
+    double seconds_mean;    /**< mean load of the ranks, from 0 to seconds_max */
+    bool rebalanced;        /**< the map was repaired or renewed just before this step */
+    double balance_seconds; /**< cost of that repair or new map, >= 0; ignored if !rebalanced */
+    double aged; /**< excess of this step's work imbalance over the map's prediction, a fraction; only read if
+                      rebalanced; < 0: unknown */
+} eqp_hindsight_step;
+
+/** Creates an empty record of a run, which allocates 150 KB. Local.
+ * \param[out] hindsight  owned by the caller: eqp__hindsight_free(); unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
+int eqp__hindsight_create(eqp_hindsight **hindsight);
+
+/** Frees a record; NULL is legal. */
+void eqp__hindsight_free(eqp_hindsight *hindsight);
+
+/** Records the next step. In a long run neighbouring steps are joined in pairs whenever 2048 entries are reached, so
+ * that at most 128 KiB are used. Local, O(1) on average.
+ * \param[in] hindsight  unchanged on error
+ * \param[in] step       (copied)
+ * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_DATA for seconds that are negative, not finite, or with a maximum below the
+ * mean */
+int eqp__hindsight_add(eqp_hindsight *hindsight, const eqp_hindsight_step *step);
+
+/** Estimates the cost of the best schedule of maps. The effect of maps that were not made is unknown, so the estimate
+ * assumes:
+ * - The imbalance of a step is the imbalance of a fresh map plus an increment for every step since the map was made.
+ * The increments belong to the steps and do not depend on the map.
+ * - During a map the increments are the rises of the nondecreasing least-squares fit to its steps' imbalances, if they
+ * are statistically significant; the residual is noise, which would occur with every map.
+ * - The increment of a step with a new map is `aged`, or, if that is unknown, the mean increment between the last two
+ * maps.
+ * - A map that was not made would have started with the imbalance of the last map before it, at the mean cost of the
+ * maps made (without the first map if there are more). If no later map was made, no better schedule is known.
+ *
+ * The actual schedule therefore costs exactly `seconds`, and without a better schedule the regret is 0. Joined steps
+ * get at most one map, before the first of them. Local, O(2048^2), some 10 ms; deterministic.
+ * \param[in]  hindsight  (borrowed)
+ * \param[out] regret     zeros for a run without steps; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW for seconds whose sum is not finite */
+int eqp__hindsight_regret(const eqp_hindsight *hindsight, eqp_regret *regret);
+
+/** The schedule found by eqp__hindsight_regret(), step by step, under the same assumptions, with the same codes.
+ * \param[out] n        stretches, at most EQP_HINDSIGHT_MOST
+ * \param[out] schedule  [n] owned by the caller: free(); unchanged on error */
+int eqp__hindsight_schedule(const eqp_hindsight *hindsight, int64_t *n, eqp_hindsight_stretch **schedule);
+
+#endif
