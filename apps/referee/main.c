@@ -336,7 +336,8 @@ static int complete(void *values, eqp_message *message)
 int main(int argc, char **argv)
 {
     rf_settings settings = {.run = {.snapshot = NULL}};
-    const app_program program = {rf_settings_table(), &settings, answer, complete, simulate, NULL, {1e-4, 1.0, 0.0}};
+    const app_program program = {rf_settings_table(), &settings, answer, complete, simulate, NULL,
+                                 {1e-4, 1.0, 0.0},    NULL};
     const int status = app_main(&program, MPI_COMM_WORLD, argc, argv);
 
     app_run_settings_free(&settings.run);

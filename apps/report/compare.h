@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --compare, from the settings to what a person reads. The state that is compared is a run's before its first step:
- *
- *     bh_settings first = *settings;
- *     app_compare_first(&first.run);      a run of no steps that is cheap to start
- *     create simulation and record, record the state
- *     app_compare(&comparison, record, message);
- *     finish the record, print app_compare_text(), free the record, app_compare_free()
- */
+/* --compare, from the settings to what a person reads. The state that is compared is a run's before its first step; see
+ * simulate.h. */
 #ifndef APP_COMPARE_H
 #define APP_COMPARE_H
 

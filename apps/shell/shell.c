@@ -115,11 +115,22 @@ static app_run_settings *settings_of(const app_program *program)
 static int answer(const app_program *program, char **text, eqp_message *message)
 {
     const app_run_settings *run = settings_of(program);
+    int code = EQP_OK;
 
     if (program->answer != NULL) {
-        return program->answer(program->settings, text, message);
+        code = program->answer(program->settings, text, message);
     }
-    return run != NULL && app_run_asks(run->balance) ? app_run_list_methods(program->own, text) : EQP_OK;
+    if (code != EQP_OK || *text != NULL || run == NULL) {
+        return code;
+    }
+    if (app_run_asks(run->balance)) {
+        return app_run_list_methods(program->own, text);
+    }
+    if (app_run_asks(run->schedule_text)) {
+        return app_run_list_schedules(text);
+    }
+    return program->generators != NULL && app_run_asks(run->generate) ? app_run_list_recipes(program->generators, text)
+                                                                      : EQP_OK;
 }
 
 static int complete(const app_program *program, eqp_message *message)
@@ -419,7 +430,7 @@ static int take_step(const app_run *run, app_series *series, eqp_message *messag
     int code;
 
     EQP_TRY(run->step(run->user, message));
-    code = run->record(run->user, message);
+    code = run->record(run->recorder, message);
     if (run->failed != NULL && !is_due(run)) {
         *run->failed = code;
         return EQP_OK;
@@ -463,7 +474,7 @@ int app_run_steps(const app_run *run, int *stopped, eqp_message *message)
 
     *stopped = 0;
     app_signals_keep();
-    code = eqp_agree(run->comm, run->record(run->user, message), message);
+    code = eqp_agree(run->comm, run->record(run->recorder, message), message);
     if (code == EQP_OK && run->completes) {
         code = write_numbered(run, &series, message);
     }

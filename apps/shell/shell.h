@@ -2,18 +2,16 @@
 /* The frame of every mini-app: process, requests such as --help, exit status, signals, loop of steps. No other file
  * here prints.
  *
- * A second app has a table of options (options.h, run_settings.h) and fills two structs. Its whole main.c:
+ * A second app has a table of options (options.h, run_settings.h) and fills an app_program and what its `simulate`
+ * hands to app_simulate() of report/simulate.h:
  *
  *     int main(int argc, char **argv)
  *     {
  *         dd_settings settings;
  *         const app_program program = {dd_settings_table(), &settings, answer, complete, simulate,
- *                                      &dd_methods, {1e-4, 1.0, 0.0}};
+ *                                      &dd_methods, {1e-4, 1.0, 0.0}, &dd_generators};
  *         return app_main(&program, MPI_COMM_WORLD, argc, argv);
- *     }
- *
- * `simulate` checks the places of output (run_files.h), creates simulation and record, fills an app_run, and calls
- * app_run_steps(). */
+ *     } */
 #ifndef APP_SHELL_H
 #define APP_SHELL_H
 
@@ -49,8 +47,8 @@ typedef struct app_program {
     const app_command_line *line;
     void *settings; /* of line->values_size bytes: what `line` fills */
 
-    /* Answers requests such as --generate help: *text is owned by the caller (malloc), NULL if there is a run to make.
-     * Called on all ranks; rank 0 prints. NULL: --balance help alone. */
+    /* Answers further requests than lists of methods, schedules and `generators`: *text is owned by the caller
+     * (malloc), NULL if there is none. Called on all ranks; rank 0 prints. May be NULL. */
     int (*answer)(const void *settings, char **text, eqp_message *message);
 
     /* Looks names up and checks options against each other. The same on all ranks, as all have the same arguments.
@@ -60,8 +58,9 @@ typedef struct app_program {
     /* The run. Collective, fails on all ranks or on none. *stopped: the signal that ended it early, else stays. */
     int (*simulate)(MPI_Comm comm, const void *settings, const char *command, int *stopped, eqp_message *message);
 
-    const eqp_methods *own; /* methods of the app's own, for ranks that make its maps; NULL: none */
-    app_pace pace;          /* for --lazy auto */
+    const eqp_methods *own;        /* methods of the app's own, for ranks that make its maps; NULL: none */
+    app_pace pace;                 /* for --lazy auto */
+    const app_recipes *generators; /* kinds of --generate; NULL: none */
 } app_program;
 
 /* From MPI_Init to MPI_Finalize. Answers --help and --version itself. Returns the exit status of the process: 0, 2 for
@@ -97,7 +96,8 @@ typedef struct app_run {
     /* EQP_ERR_STOPPED: a signal has ended it early. A snapshot is then a file from which --restart goes on; `now` is of
      * the step before, or of that step, which the run that goes on will not take again. */
     int (*step)(void *user, eqp_message *message);
-    int (*record)(void *user, eqp_message *message); /* takes the last step into the record */
+    int (*record)(void *recorder, eqp_message *message); /* takes the last step into the record */
+    void *recorder;
     /* A snapshot from which --restart goes on; NULL: a run that is stopped leaves none. */
     int (*snapshot)(void *user, const char *path, eqp_message *message);
     /* Whatever shows all snapshots so far as one series (XDMF, PVD); NULL: nothing does. */

@@ -61,28 +61,13 @@ static int step(MPI_Comm comm, void *user)
 
 typedef struct running {
     bh_simulation sim;
-    bh_record record;
+    app_record *record;
 } running;
 
 static int record_step(void *user, eqp_message *message)
 {
     running *r = user;
-    return bh_record_step(&r->record, &r->sim, message);
-}
-
-static int write_snapshot(void *user, const char *path, eqp_message *message)
-{
-    return bh_output_snapshot(&((running *)user)->sim, path, message);
-}
-
-static int write_xdmf(void *user, const app_series *series, eqp_message *message)
-{
-    return bh_output_xdmf(&((running *)user)->sim, series, snapshot, message);
-}
-
-static int write_forces(void *user, const char *path, eqp_message *message)
-{
-    return bh_output_forces(&((running *)user)->sim, path, message);
+    return bh_record_step(&r->sim, r->record, message);
 }
 
 /* A run without a step: nothing but its files. */
@@ -101,22 +86,23 @@ static int write_files(MPI_Comm comm, void *user)
                          .settings = &settings->run,
                          .naming = &bh_naming,
                          .comm = r.sim.comm,
-                         .user = &r,
+                         .user = &r.sim,
                          .now = &r.sim.now.common,
                          .record = record_step,
-                         .snapshot = write_snapshot,
-                         .index = write_xdmf,
-                         .forces = write_forces};
+                         .recorder = &r,
+                         .snapshot = bh_output_snapshot,
+                         .index = bh_output_xdmf,
+                         .forces = bh_output_forces};
     failing_ranks_begin();
     int code = bh_record_create(&r.sim, "test", &r.record, &message);
     if (code == EQP_OK) {
         code = app_run_steps(&run, &stopped, &message);
     }
     if (code == EQP_OK) {
-        code = bh_record_finish(&r.record, &r.sim, &message, &note);
+        code = bh_record_finish(&r.sim, r.record, &message, &note);
     }
     failing_ranks_end();
-    app_record_free(r.record.record);
+    app_record_free(r.record);
     bh_simulation_free(&r.sim);
     return without_hdf5(code);
 }

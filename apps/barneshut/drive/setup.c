@@ -215,6 +215,7 @@ static int start(bh_simulation *sim, eqp_message *message)
     sim->now.common.step = sim->input.step;
     sim->now.common.time = sim->input.time;
     EQP_TRY(bh_balance_record(sim, 0.0, message));
+    sim->first = sim->now.sums;
     if (sim->resumes && sim->input.kick == 0) { /* otherwise the record was of the completed step */
         EQP_TRY(eqp_agree(sim->comm, bh_resume_again(sim), NULL));
     }

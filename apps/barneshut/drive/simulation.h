@@ -91,6 +91,7 @@ typedef struct bh_simulation {
     int signal;      /* received by some rank before the last step was recorded; else 0 */
     bh_costs costs;
     bh_step now;      /* the last step */
+    bh_sums first;    /* of the state that the run began with: reference of energies */
     bh_rank_row *row; /* [ranks] of the last step, on every rank */
 } bh_simulation;
 

@@ -115,8 +115,9 @@ static void add_cells(const bh_box *cells, snapshot_file *file)
     }
 }
 
-int bh_output_snapshot(bh_simulation *sim, const char *path, eqp_message *message)
+int bh_output_snapshot(void *user, const char *path, eqp_message *message)
 {
+    bh_simulation *sim = user;
     static const app_file_writer writer = {snapshot_begin, snapshot_write, snapshot_finish, snapshot_discard};
     const bh_particles *p = &sim->domain.particles;
     const void *column[COLUMNS] = {p->x,  p->y,  p->z,  p->vx, p->vy,  p->vz,   p->m,
@@ -153,16 +154,19 @@ int bh_output_snapshot(bh_simulation *sim, const char *path, eqp_message *messag
     return code;
 }
 
-int bh_output_forces(bh_simulation *sim, const char *path, eqp_message *message)
+int bh_output_forces(void *user, const char *path, eqp_message *message)
 {
+    const bh_simulation *sim = user;
     const bh_particles *p = &sim->domain.particles;
     const void *const column[] = {p->id, p->ax, p->ay, p->az};
 
     return app_forces_write_rows(sim->comm, path, &(app_rows){p->n, NULL, p->index, column}, message);
 }
 
-int bh_output_xdmf(bh_simulation *sim, const app_series *series, const char *output, eqp_message *message)
+int bh_output_xdmf(void *user, const app_series *series, eqp_message *message)
 {
+    const bh_simulation *sim = user;
+    const char *output = sim->settings->run.output;
     snapshot_file like;
     eqp_snapshot_frame *frame = NULL;
     eqp_snapshot_layout *layout = NULL;

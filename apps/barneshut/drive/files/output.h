@@ -11,26 +11,23 @@
 /* out.hdf5; out_000012.hdf5 for the snapshot of a step; out.xdmf, which shows them as a series. */
 extern const app_naming bh_naming;
 
+/* Files as app_run wants them; user: a bh_simulation. */
+
 /* A GADGET HDF5 snapshot with accelerations, potentials, step and dt: also what --restart reads. Collective. */
-int bh_output_snapshot(bh_simulation *sim, const char *path, eqp_message *message);
+int bh_output_snapshot(void *user, const char *path, eqp_message *message);
 
 /* Datasets ids [n] and forces [n][3] (accelerations) in the order of the input. Collective. */
-int bh_output_forces(bh_simulation *sim, const char *path, eqp_message *message);
+int bh_output_forces(void *user, const char *path, eqp_message *message);
 
 /* Writes, on rank 0, the XDMF file next to --output for the snapshots so far. Collective. */
-int bh_output_xdmf(bh_simulation *sim, const app_series *series, const char *output, eqp_message *message);
+int bh_output_xdmf(void *user, const app_series *series, eqp_message *message);
 
 /* ---- The entries of a run's record that gravity adds to those of every app: record.c ---- */
 
-typedef struct bh_record {
-    app_record *record; /* owned */
-    bh_sums first;      /* reference of energies */
-} bh_record;
-
-/* As app_record_create(), app_record_step() and app_record_finish(). Collective. */
-int bh_record_create(const bh_simulation *sim, const char *command, bh_record *record, eqp_message *message);
-int bh_record_step(bh_record *record, const bh_simulation *sim, eqp_message *message);
-int bh_record_finish(bh_record *record, const bh_simulation *sim, eqp_message *message, eqp_message *note);
+/* As app_simulation has them; user: a bh_simulation. Collective. */
+int bh_record_create(void *user, const char *command, app_record **record, eqp_message *message);
+int bh_record_step(void *user, app_record *record, eqp_message *message);
+int bh_record_finish(void *user, app_record *record, eqp_message *message, eqp_message *note);
 
 /* ---- The balance in a restart file: restart.c ----
  * Root cube, homes, the rank that computes each group, the balancer's state. A run on the same number of ranks by the

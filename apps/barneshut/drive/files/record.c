@@ -16,8 +16,9 @@ static const char *opening_name(const bh_settings *s)
     return s->opening == 0 ? "geometric" : "relative";
 }
 
-int bh_record_create(const bh_simulation *sim, const char *command, bh_record *record, eqp_message *message)
+int bh_record_create(void *user, const char *command, app_record **record, eqp_message *message)
 {
+    const bh_simulation *sim = user;
     static const char *const column[] = {"cycle eff.", "        energy", "    dE/E"};
     const bh_settings *s = sim->settings;
     const eqp_field field[] = {
@@ -47,8 +48,7 @@ int bh_record_create(const bh_simulation *sim, const char *command, bh_record *r
                                   .column = sim->rungs.n > 1 ? column : column + 1,
                                   .ends = 1};
 
-    record->first = sim->now.sums;
-    return app_record_create(sim->comm, &head, &record->record, message);
+    return app_record_create(sim->comm, &head, record, message);
 }
 
 static double energy_of(const bh_sums *sums)
@@ -62,7 +62,7 @@ static double norm(const double v[3])
 }
 
 /* Some particles, by the rank that computes them. Collective. */
-static int show(const bh_record *record, const bh_simulation *sim, int code, eqp_message *message)
+static int show(app_record *record, const bh_simulation *sim, int code, eqp_message *message)
 {
     const bh_domain *domain = &sim->domain;
     const bh_particles *p = &domain->particles;
@@ -70,7 +70,7 @@ static int show(const bh_record *record, const bh_simulation *sim, int code, eqp
     int64_t n = 0;
 
     for (int64_t i = 0; i < p->n; i++) {
-        n += app_record_wants(record->record, sim->input.total, (uint64_t)p->id[i]);
+        n += app_record_wants(record, sim->input.total, (uint64_t)p->id[i]);
     }
     code = code == EQP_OK ? eqp_array_create(&sample, n, sizeof *sample) : code;
     n = 0;
@@ -78,12 +78,12 @@ static int show(const bh_record *record, const bh_simulation *sim, int code, eqp
         const bh_group *group = &domain->group[g];
         const int rank = eqp_map_own_rank(eqp_balancer_map(sim->balancer), domain->tag[g]);
         for (int64_t i = group->first; i < group->first + group->count; i++) {
-            if (app_record_wants(record->record, sim->input.total, (uint64_t)p->id[i])) {
+            if (app_record_wants(record, sim->input.total, (uint64_t)p->id[i])) {
                 sample[n++] = (app_sample){.rank = rank, .x = {{p->x[i], p->y[i], p->z[i]}}};
             }
         }
     }
-    code = app_record_show(record->record, sim->now.common.step, code, n, sample, message);
+    code = app_record_show(record, sim->now.common.step, code, n, sample, message);
     free(sample);
     return code;
 }
@@ -116,10 +116,11 @@ static void list_phases(const bh_simulation *sim, int *nphases, eqp_field *field
 /* Fields of every step; some have two more. */
 enum { ALWAYS = 8 };
 
-int bh_record_step(bh_record *record, const bh_simulation *sim, eqp_message *message)
+int bh_record_step(void *user, app_record *record, eqp_message *message)
 {
+    const bh_simulation *sim = user;
     const bh_sums *sums = &sim->now.sums;
-    const double before = energy_of(&record->first), drift = energy_of(sums) - before;
+    const double before = energy_of(&sim->first), drift = energy_of(sums) - before;
     eqp_field phases[BH_RUNGS_MAX * PHASE_FIELDS];
     int nphases = 0, nfields = ALWAYS;
 
@@ -148,12 +149,13 @@ int bh_record_step(bh_record *record, const bh_simulation *sim, eqp_message *mes
     snprintf(energy, sizeof energy, "%.8g", before + drift);
     snprintf(change, sizeof change, "%.1e", before != 0.0 ? drift / fabs(before) : 0.0);
     snprintf(efficiency, sizeof efficiency, "%.1f%%", 100.0 * sim->now.common.cycle_efficiency);
-    const int code = app_record_step(record->record, &row, message);
-    return app_record_shows(record->record, sim->now.common.step) ? show(record, sim, code, message) : code;
+    const int code = app_record_step(record, &row, message);
+    return app_record_shows(record, sim->now.common.step) ? show(record, sim, code, message) : code;
 }
 
-int bh_record_finish(bh_record *record, const bh_simulation *sim, eqp_message *message, eqp_message *note)
+int bh_record_finish(void *user, app_record *record, eqp_message *message, eqp_message *note)
 {
+    const bh_simulation *sim = user;
     const int64_t count[] = {sim->now.pairs, sim->now.cells};
     const app_record_totals totals = {.interactions = sim->now.common.interactions,
                                       .nkinds = 2,
@@ -164,5 +166,5 @@ int bh_record_finish(bh_record *record, const bh_simulation *sim, eqp_message *m
                                       .correlation = sim->now.common.correlation,
                                       .balancer = sim->balancer};
 
-    return app_record_finish(record->record, &totals, message, note);
+    return app_record_finish(record, &totals, message, note);
 }

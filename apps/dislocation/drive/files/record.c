@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int dd_record_create(const dd_simulation *sim, const char *command, app_record **record, eqp_message *message)
+int dd_record_create(void *user, const char *command, app_record **record, eqp_message *message)
 {
+    const dd_simulation *sim = user;
     static const char *const column[] = {"   nodes", "      pairs", "      dt", "    strain", "    stress"};
     const dd_medium *medium = &sim->evaluator.medium;
     dd_isa isa = DD_ISA_AUTO;
@@ -83,8 +84,9 @@ static int show(app_record *record, const dd_simulation *sim, int code, eqp_mess
     return code;
 }
 
-int dd_record_step(app_record *record, const dd_simulation *sim, eqp_message *message)
+int dd_record_step(void *user, app_record *record, eqp_message *message)
 {
+    const dd_simulation *sim = user;
     const dd_step *now = &sim->now;
     const double volume = sim->domain.edge[0] * sim->domain.edge[1] * sim->domain.edge[2];
     const double b = sim->input.control.burgers;
@@ -126,8 +128,9 @@ int dd_record_step(app_record *record, const dd_simulation *sim, eqp_message *me
     return app_record_shows(record, now->common.step) ? show(record, sim, code, message) : code;
 }
 
-int dd_record_finish(app_record *record, const dd_simulation *sim, eqp_message *message, eqp_message *note)
+int dd_record_finish(void *user, app_record *record, eqp_message *message, eqp_message *note)
 {
+    const dd_simulation *sim = user;
     const app_record_totals totals = {.interactions = sim->now.common.interactions,
                                       .nkinds = DD_KIND_PARALLEL + 1,
                                       .kind = dd_kind_names,

@@ -7,9 +7,9 @@
 #include "../simulation.h"
 
 /* As app_record_create(), app_record_step() and app_record_finish(). Collective. */
-int dd_record_create(const dd_simulation *sim, const char *command, app_record **record, eqp_message *message);
-int dd_record_step(app_record *record, const dd_simulation *sim, eqp_message *message);
-int dd_record_finish(app_record *record, const dd_simulation *sim, eqp_message *message, eqp_message *note);
+int dd_record_create(void *user, const char *command, app_record **record, eqp_message *message);
+int dd_record_step(void *user, app_record *record, eqp_message *message);
+int dd_record_finish(void *user, app_record *record, eqp_message *message, eqp_message *note);
 
 /* ---- --check-forces: a user's check of the installed kernels against a table, or of the far field of a run's first
  * forces against direct sums over shells of images. */
