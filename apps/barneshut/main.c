@@ -136,15 +136,10 @@ static int simulate(MPI_Comm comm, const void *values, const char *command, int 
     return app_simulate(&simulation, comm, command, stopped, message);
 }
 
-static int complete(void *values, eqp_message *message)
-{
-    return bh_settings_complete(values, message);
-}
-
 int main(int argc, char **argv)
 {
     bh_settings settings = {.run = {.snapshot = NULL}};
-    const app_program program = {bh_settings_table(), &settings,     NULL, complete, simulate, NULL,
+    const app_program program = {bh_settings_table(), &settings,     NULL, bh_settings_complete, simulate, NULL,
                                  {2.5e-6, 0.2, 1.0},  &bh_generators};
     const int status = app_main(&program, MPI_COMM_WORLD, argc, argv);
 

@@ -196,15 +196,10 @@ static int answer(const void *values, char **text, eqp_message *message)
                                                                       : EQP_OK;
 }
 
-static int complete(void *values, eqp_message *message)
-{
-    return lb_settings_complete(values, message);
-}
-
 int main(int argc, char **argv)
 {
     lb_settings settings = {.run = {.snapshot = NULL}};
-    const app_program program = {lb_settings_table(), &settings,     answer, complete, simulate, NULL,
+    const app_program program = {lb_settings_table(), &settings,     answer, lb_settings_complete, simulate, NULL,
                                  {1e-5, 1.0, 1.0},    &lb_generators};
     const int status = app_main(&program, MPI_COMM_WORLD, argc, argv);
 

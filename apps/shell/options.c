@@ -17,47 +17,28 @@ typedef struct reading {
     eqp_message *message;
 } reading;
 
-static int store_int(const app_option *option, const char *text, char *field, eqp_message *message)
+static int read_int(const app_option *option, const char *text, int64_t *value, eqp_message *message)
 {
     bool any = option->int_low == 0 && option->int_high == 0;
     int64_t low = any ? INT64_MIN : option->int_low;
     int64_t high = any || option->int_high < low ? INT64_MAX : option->int_high;
-    const bool word = option->choices != NULL && strcmp(text, option->choices) == 0;
-    int64_t value = low - word;
-    int code = word ? EQP_OK : eqp_read_int(text, low, high, &value, message);
 
-    if (!code) {
-        memcpy(field, &value, sizeof value);
+    if (option->choices != NULL && strcmp(text, option->choices) == 0) {
+        *value = low - 1;
+        return EQP_OK;
     }
-    return code;
+    return eqp_read_int(text, low, high, value, message);
 }
 
-static int store_real(const app_option *option, const char *text, char *field, eqp_message *message)
+static int read_real(const app_option *option, const char *text, double *value, eqp_message *message)
 {
     bool no_limits = option->real_low == 0.0 && option->real_high == 0.0;
     double low = no_limits && !option->open_low ? -INFINITY : option->real_low;
-    double high = no_limits ? INFINITY : option->real_high;
-    double value;
-    int code = eqp_read_real(text, low, option->open_low, high, &value, message);
 
-    if (!code) {
-        memcpy(field, &value, sizeof value);
-    }
-    return code;
+    return eqp_read_real(text, low, option->open_low, no_limits ? INFINITY : option->real_high, value, message);
 }
 
-static int store_choice(const app_option *option, const char *text, char *field, eqp_message *message)
-{
-    int value;
-    int code = eqp_read_choice(text, option->choices, &value, message);
-
-    if (!code) {
-        memcpy(field, &value, sizeof value);
-    }
-    return code;
-}
-
-static int store_text(const app_option *option, const char *text, char *field, eqp_message *message)
+static int read_text(const app_option *option, const char *text, const char **value, eqp_message *message)
 {
     app_keyed keyed;
     int code = EQP_OK;
@@ -69,39 +50,51 @@ static int store_text(const app_option *option, const char *text, char *field, e
     if (option->type == APP_OPTION_KEYED && !(code = app_keyed_parse(text, &keyed, message))) {
         app_keyed_free(&keyed);
     }
-    if (!code) {
-        memcpy(field, &text, sizeof text);
-    }
+    *value = text;
     return code;
 }
 
 static int store(const reading *r, const app_option *option, const char *text)
 {
-    char *field = r->values + option->offset;
-    const bool yes = true;
+    union {
+        bool flag;
+        int64_t integer;
+        double real;
+        int choice;
+        const char *text;
+    } value;
+    size_t size = 0;
     eqp_message what = {"out of memory"};
     int code = EQP_ERR_INTERNAL;
 
     switch (option->type) {
     case APP_OPTION_FLAG:
-        memcpy(field, &yes, sizeof yes);
-        return EQP_OK;
+        value.flag = true;
+        size = sizeof value.flag;
+        code = EQP_OK;
+        break;
     case APP_OPTION_INT:
-        code = store_int(option, text, field, &what);
+        code = read_int(option, text, &value.integer, &what);
+        size = sizeof value.integer;
         break;
     case APP_OPTION_REAL:
-        code = store_real(option, text, field, &what);
+        code = read_real(option, text, &value.real, &what);
+        size = sizeof value.real;
         break;
     case APP_OPTION_CHOICE:
-        code = store_choice(option, text, field, &what);
+        code = eqp_read_choice(text, option->choices, &value.choice, &what);
+        size = sizeof value.choice;
         break;
     case APP_OPTION_TEXT:
     case APP_OPTION_KEYED:
-        code = store_text(option, text, field, &what);
+        code = read_text(option, text, &value.text, &what);
+        size = sizeof value.text;
         break;
     }
     if (code) {
         eqp_message_set(r->message, "%s: --%s: %s", r->line->program, option->name, what.text);
+    } else {
+        memcpy(r->values + option->offset, &value, size);
     }
     return code;
 }

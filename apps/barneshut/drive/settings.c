@@ -124,20 +124,15 @@ static void choose_opening(bh_settings *s)
     }
 }
 
-int bh_settings_complete(bh_settings *s, eqp_message *message)
+int bh_settings_complete(void *values, eqp_message *message)
 {
+    bh_settings *s = values;
     eqp_message inner = {""};
-    int code = app_run_check_inputs("barneshut", &s->run, message);
+    int code;
 
-    if (code == EQP_OK) {
-        code = check_cutoff(s, message);
-    }
-    if (code == EQP_OK) {
-        code = check_rungs(s, message);
-    }
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_TRY(app_run_check_inputs("barneshut", &s->run, message));
+    EQP_TRY(check_cutoff(s, message));
+    EQP_TRY(check_rungs(s, message));
     choose_opening(s);
     if (s->run.generate != NULL) {
         code = bh_generator_parse(s->run.generate, &s->generator, &inner);
@@ -149,5 +144,7 @@ int bh_settings_complete(bh_settings *s, eqp_message *message)
             s->generator.seed = (uint64_t)s->run.seed;
         }
     }
-    return app_run_choose("barneshut", NULL, &s->run, message);
+    EQP_TRY(app_run_choose("barneshut", NULL, &s->run, message));
+done:
+    return code;
 }

@@ -31,7 +31,8 @@ const app_command_line *bh_settings_table(void);
 /* The word given for --kernel. */
 const char *bh_settings_kernel(const bh_settings *settings);
 
-/* Looks names up and checks options against each other. EQP_OK, or a code with its line. */
-int bh_settings_complete(bh_settings *settings, eqp_message *message);
+/* Looks names up and checks options against each other. values: the settings, for app_program. EQP_OK, or a code with
+ * its line. */
+int bh_settings_complete(void *values, eqp_message *message);
 
 #endif

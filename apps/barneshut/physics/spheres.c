@@ -100,25 +100,15 @@ void bh__sphere_particle(const bh_generator *generator, const bh__sphere *sphere
     bh__draw_direction(&shared, mate.sign * bh__sphere_draw_speed(sphere, r, &shared), particle->v);
 }
 
-static void make_sphere(const bh_generator *generator, bool cuspy, int64_t i, bh_particle *particle)
+static void make_sphere(const bh_generator *generator, const void *state, int64_t i, bh_particle *particle)
 {
-    double scale = generator->value[BH_SPHERE_SCALE];
+    const double scale = generator->value[BH_SPHERE_SCALE];
+    const bool cuspy = generator->kind->how == &bh__hernquist;
     bh__sphere sphere = bh__sphere_make(cuspy, scale, scale * generator->value[BH_SPHERE_LIMIT], 1.0);
 
+    (void)state;
     bh__sphere_particle(generator, &sphere, i, 0, bh_generator_count(generator), particle);
     particle->m = 1.0 / generator->value[BH_KEY_N];
-}
-
-static void make_plummer(const bh_generator *generator, const void *state, int64_t i, bh_particle *particle)
-{
-    (void)state;
-    make_sphere(generator, false, i, particle);
-}
-
-static void make_hernquist(const bh_generator *generator, const void *state, int64_t i, bh_particle *particle)
-{
-    (void)state;
-    make_sphere(generator, true, i, particle);
 }
 
 /* Uniform in a ball or a cube about the origin. */
@@ -145,8 +135,8 @@ static void make_uniform(const bh_generator *generator, const void *state, int64
     particle->m = 1.0 / generator->value[BH_KEY_N];
 }
 
-const bh__model bh__plummer = {NULL, make_plummer, NULL};
-const bh__model bh__hernquist = {NULL, make_hernquist, NULL};
+const bh__model bh__plummer = {NULL, make_sphere, NULL};
+const bh__model bh__hernquist = {NULL, make_sphere, NULL};
 const bh__model bh__uniform = {NULL, make_uniform, NULL};
 
 /* Ids stay below this bit (see the range of n). The bits above separate the draws of different purposes from each other

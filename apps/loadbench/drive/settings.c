@@ -84,8 +84,9 @@ static int read_recipe(const app_recipes *recipes, const char *option, const cha
     return code;
 }
 
-int lb_settings_complete(lb_settings *s, eqp_message *message)
+int lb_settings_complete(void *values, eqp_message *message)
 {
+    lb_settings *s = values;
     int code;
 
     EQP_TRY(app_run_check_outputs("loadbench", &s->run, message));

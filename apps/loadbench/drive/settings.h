@@ -27,7 +27,8 @@ const app_command_line *lb_settings_table(void);
 /* The word given for --start. */
 const char *lb_settings_start(const lb_settings *settings);
 
-/* Looks names up and checks options against each other. EQP_OK, or a code with its line. */
-int lb_settings_complete(lb_settings *settings, eqp_message *message);
+/* Looks names up and checks options against each other. values: the settings, for app_program. EQP_OK, or a code with
+ * its line. */
+int lb_settings_complete(void *values, eqp_message *message);
 
 #endif

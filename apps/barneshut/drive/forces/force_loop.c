@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "force_loop.h"
 
+#include "targets.h"
+
 #include "../../../shell/signals.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Interactions of groups that are timed together: a tenth of a millisecond, long enough for the clock and short enough
@@ -40,30 +41,12 @@ done:
     return code;
 }
 
-/* The group's targets that are active in a phase, as a group of their own: bh_targets_find() makes the same. */
-static bh_group active_of(const bh_particles *of, const bh_group *group, int phase)
-{
-    double x[BH_GROUP_MOST], y[BH_GROUP_MOST], z[BH_GROUP_MOST];
-    bh_group made = *group;
-
-    made.count = 0;
-    for (int64_t i = group->first; i < group->first + group->count; i++) {
-        if (of->rung[i] >= phase) {
-            const double a = sqrt(of->ax[i] * of->ax[i] + of->ay[i] * of->ay[i] + of->az[i] * of->az[i]);
-            made.accel = made.count == 0 || a < made.accel ? a : made.accel;
-            x[made.count] = of->x[i];
-            y[made.count] = of->y[i];
-            z[made.count++] = of->z[i];
-        }
-    }
-    bh_group_bounds(made.count, x, y, z, made.lo, made.hi);
-    return made;
-}
-
 /* The work of a substep of each phase; for a whole group that lives here by a walk for its active targets. */
 static int count_turns(bh_force_loop *p, int64_t w, const bh_counts *all, bh_turns *turns)
 {
     const bh_task *task = &p->tasks->task[w];
+    double x[BH_GROUP_MOST], y[BH_GROUP_MOST], z[BH_GROUP_MOST];
+    int64_t from[BH_GROUP_MOST];
     int code = EQP_OK;
 
     bh_survey_turns(p->survey, task, all, turns);
@@ -72,7 +55,7 @@ static int count_turns(bh_force_loop *p, int64_t w, const bh_counts *all, bh_tur
             turns->of[k] = turns->of[k - 1];
             continue;
         }
-        const bh_group active = active_of(p->tasks->particles, &task->group, k);
+        const bh_group active = bh_active_group(p->tasks->particles, &task->group, k, x, y, z, from);
         EQP_TRY(bh_walk(p->tree, p->tree->root, &active, &p->evaluator->mac, NULL, &p->turn));
         EQP_TRY(p->turn.nabsent > 0 ? EQP_ERR_INTERNAL : EQP_OK); /* fewer targets open no more */
         turns->of[k] = count_list(&p->turn, active.count);

@@ -36,38 +36,32 @@ done:
     return code;
 }
 
-/* Appends the active particles of group g to the n of the set. */
-static void take_active(bh_targets *t, int64_t *n, const bh_domain *domain, int64_t g, int phase)
+bh_group bh_active_group(const bh_particles *p, const bh_group *group, int phase, double *x, double *y, double *z,
+                         int64_t *from)
 {
-    const bh_particles *p = &domain->particles;
-    const bh_group *group = &domain->group[g];
     bh_group made = *group;
 
-    made.first = *n;
+    made.count = 0;
     for (int64_t i = group->first; i < group->first + group->count; i++) {
         if (p->rung[i] >= phase) {
             const double a = sqrt(p->ax[i] * p->ax[i] + p->ay[i] * p->ay[i] + p->az[i] * p->az[i]);
-            made.accel = *n == made.first || a < made.accel ? a : made.accel;
-            t->particles.x[*n] = p->x[i];
-            t->particles.y[*n] = p->y[i];
-            t->particles.z[*n] = p->z[i];
-            t->from[(*n)++] = i;
+            made.accel = made.count == 0 || a < made.accel ? a : made.accel;
+            x[made.count] = p->x[i];
+            y[made.count] = p->y[i];
+            z[made.count] = p->z[i];
+            from[made.count++] = i;
         }
     }
-    made.count = (int32_t)(*n - made.first);
     if (made.count > 0) {
-        bh_group_bounds(made.count, t->particles.x + made.first, t->particles.y + made.first,
-                        t->particles.z + made.first, made.lo, made.hi);
-        t->tags[t->ngroups] = domain->tag[g];
-        t->numbers[t->ngroups] = g;
-        t->groups[t->ngroups++] = made;
+        bh_group_bounds(made.count, x, y, z, made.lo, made.hi);
     }
+    return made;
 }
 
 int bh_targets_find(bh_targets *t, const bh_domain *domain, int phase)
 {
     const bh_particles *p = &domain->particles;
-    int64_t n = 0;
+    int64_t total = 0, n = 0;
     int code = EQP_OK;
 
     *t = (bh_targets){.particles = *p, .ngroups = domain->ngroups, .group = domain->group, .tag = domain->tag};
@@ -76,14 +70,21 @@ int bh_targets_find(bh_targets *t, const bh_domain *domain, int phase)
     }
     t->ngroups = 0;
     for (int64_t i = 0; i < p->n; i++) {
-        n += p->rung[i] >= phase;
+        total += p->rung[i] >= phase;
     }
-    EQP_TRY(reserve_targets(t, n, domain->ngroups));
+    EQP_TRY(reserve_targets(t, total, domain->ngroups));
     t->group = t->groups;
     t->tag = t->tags;
-    n = 0;
-    for (int64_t g = 0; g < domain->ngroups; g++) {
-        take_active(t, &n, domain, g, phase);
+    for (int64_t g = 0; g < domain->ngroups && total > 0; g++) {
+        bh_group made = bh_active_group(p, &domain->group[g], phase, t->particles.x + n, t->particles.y + n,
+                                        t->particles.z + n, t->from + n);
+        made.first = n;
+        if (made.count > 0) {
+            t->tags[t->ngroups] = domain->tag[g];
+            t->numbers[t->ngroups] = g;
+            t->groups[t->ngroups++] = made;
+            n += made.count;
+        }
     }
 done:
     return code;

@@ -26,6 +26,11 @@ typedef struct bh_targets {
 int bh_targets_find(bh_targets *targets, const bh_domain *domain, int phase);
 void bh_targets_free(bh_targets *targets);
 
+/* The targets of a group that are active in a phase, as a group of their own; x, y, z and numbers of these particles:
+ * room for the group's count. */
+bh_group bh_active_group(const bh_particles *p, const bh_group *group, int phase, double *x, double *y, double *z,
+                         int64_t *from);
+
 /* Writes forces to the particles. self: potential of a particle by itself per unit of mass, which is taken off. */
 void bh_targets_bring_forces(const bh_targets *targets, double self, bh_particles *p);
 
