@@ -267,15 +267,10 @@ grep -q 'items (4 of them fixed)' out || fail "title: $(head -n 1 out)"
 # Refusals name the mistake and its place.
 printf 'item,load\n0,1\n1,nan\n' >nan.csv
 refused_by_all 'nan.csv: line 3: load.*not finite' nan.csv --parts 2
-printf 'item,load\n0,1\n\n0,2\n' >twice.csv
-refused 'twice.csv: line 4: item 0 stands twice' twice.csv --parts 2
 head -c 5000 vt/data.1.json >cut.json
 refused 'cut.json: line 1, column' cut.json
 head -c 5000 charm/lbdata.dat.0 >cut.dat
 refused 'cut.dat: a dump of Charm' cut.dat
-tail -n 1 boxes/LBC.txt >headless.txt
-refused 'headless.txt: line 1: not a trace' headless.txt
-refused 'in one trace' vt/data.0.json csv/items.csv
 refused 'give --parts' plain.csv
 refused 'no phase 9' csv/items.csv --phase 9
 refused 'has 2 phases from there on' csv/items.csv --phase 1 --cycle 3
@@ -304,7 +299,6 @@ refused 'give a TRACE'
 refused 'No such file' nowhere.csv
 mkdir empty
 refused 'a folder without files' empty
-refused 'no such option' csv/items.csv --steps 3
 expect 1 --compare help
 [ "$(wc -l <out)" -gt 5 ] || fail "methods: $(cat out)"
 finish

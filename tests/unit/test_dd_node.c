@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes, networks by tag, and the check that refuses what cannot be one. */
+/* Nodes, and networks by tag. */
 #include "dd_networks.h"
 #include "unit.h"
 
