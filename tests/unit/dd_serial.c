@@ -98,14 +98,14 @@ done:
     return code;
 }
 
-/* Items of one pass. */
-typedef struct pair {
+/* What a pass works on: a node, or the two of a segment. */
+typedef struct item {
     dd_tag tag[2];
-} pair;
+} item;
 
-static int compare_pairs(const void *left, const void *right)
+static int compare_items(const void *left, const void *right)
 {
-    const pair *a = left, *b = right;
+    const item *a = left, *b = right;
 
     for (int i = 0; i < 2; i++) {
         if (a->tag[i] != b->tag[i]) {
@@ -115,30 +115,31 @@ static int compare_pairs(const void *left, const void *right)
     return 0;
 }
 
-/* The segments by the tags of their ends, owner first. */
-static int list_segments(const dd_network *network, pair **list, int64_t *n)
+/* In the order of tags: the segments by their ends, owner first, or the nodes. */
+static int list_items(const dd_network *network, bool segments, item **list, int64_t *n)
 {
-    int64_t arms = 0, m = 0;
+    int64_t arms = 0;
     int code;
 
     for (int64_t i = 0; i < network->n; i++) {
-        arms += network->node[i].narms;
+        arms += segments ? network->node[i].narms : 1;
     }
-    code = eqp_array_create(list, arms, sizeof **list);
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_TRY(eqp_array_create(list, arms, sizeof **list));
+    *n = 0;
     for (int64_t i = 0; i < network->n; i++) {
         const dd_node *node = &network->node[i];
-        for (int a = 0; a < node->narms; a++) {
+        for (int a = 0; a < node->narms && segments; a++) {
             if (node->tag < node->arm[a].tag) {
-                (*list)[m++] = (pair){{node->tag, node->arm[a].tag}};
+                (*list)[(*n)++] = (item){{node->tag, node->arm[a].tag}};
             }
         }
+        if (!segments) {
+            (*list)[(*n)++] = (item){{node->tag}};
+        }
     }
-    qsort(*list, (size_t)m, sizeof **list, compare_pairs);
-    *n = m;
-    return EQP_OK;
+    qsort(*list, (size_t)*n, sizeof **list, compare_items);
+done:
+    return code;
 }
 
 typedef int (*operation)(dd_serial *serial, const dd_mover *mover, dd_patch *patch, const dd_tag *tag, bool *done);
@@ -174,9 +175,7 @@ static void offset(const dd_serial *serial, const double from[3], const double t
 {
     for (int k = 0; k < 3; k++) {
         result[k] = to[k] - from[k];
-        if (serial->box[k] > 0.0) {
-            result[k] -= serial->box[k] * rint(result[k] / serial->box[k]);
-        }
+        result[k] -= serial->box[k] > 0.0 ? serial->box[k] * rint(result[k] / serial->box[k]) : 0.0;
     }
 }
 
@@ -203,12 +202,12 @@ static int refine_segment(dd_serial *serial, const dd_mover *mover, dd_patch *pa
 
 int dd_serial_refine(dd_serial *serial, int64_t *done)
 {
-    pair *list = NULL;
+    item *list = NULL;
     bool *wish = NULL;
     int64_t n = 0;
     int code;
 
-    EQP_TRY(list_segments(serial->network, &list, &n));
+    EQP_TRY(list_items(serial->network, true, &list, &n));
     EQP_TRY(eqp_array_create(&wish, n, sizeof *wish));
     /* All wishes first: cutting one arm makes its neighbour's triangle smaller. */
     for (int64_t i = 0; i < n; i++) {
@@ -241,64 +240,50 @@ static int split_node(dd_serial *serial, const dd_mover *mover, dd_patch *patch,
     return dd_split(patch, &serial->rules, mover, tag[0], done);
 }
 
+static int cross_slip_node(dd_serial *serial, const dd_mover *mover, dd_patch *patch, const dd_tag *tag, bool *done)
+{
+    return dd_cross_slip(patch, &serial->rules, mover, tag[0], done);
+}
+
 static bool has_two_arms(const dd_node *node)
 {
     return node->narms == 2 && node->constraint == DD_FREE;
 }
 
-/* One node with its neighbours after the other, where `wanted`. */
-static int operate_on_nodes(dd_serial *serial, bool (*wanted)(const dd_node *node), operation apply,
+/* One node after the other, where `wanted`, with its neighbours, and with theirs if the patch is `wide`. */
+static int operate_on_nodes(dd_serial *serial, bool (*wanted)(const dd_node *node), bool wide, operation apply,
                             const dd_mover *mover, int64_t *done)
 {
-    const int64_t n = serial->network->n;
-    pair *list = NULL;
-    int code = eqp_array_create(&list, n, sizeof *list);
+    item *list = NULL;
+    int64_t n = 0;
+    int code;
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_TRY(list_items(serial->network, false, &list, &n));
     for (int64_t i = 0; i < n; i++) {
-        list[i] = (pair){{serial->network->node[i].tag, 0}};
-    }
-    qsort(list, (size_t)n, sizeof *list, compare_pairs);
-    for (int64_t i = 0; code == EQP_OK && i < n; i++) {
         const dd_node *node = find(serial, list[i].tag[0]);
         if (node != NULL && wanted(node)) {
-            code = operate(serial, list[i].tag, 1, true, apply, mover, done);
+            const dd_tag tag[3] = {node->tag, wide ? node->arm[0].tag : 0, wide ? node->arm[1].tag : 0};
+            EQP_TRY(operate(serial, tag, wide ? 3 : 1, true, apply, mover, done));
         }
     }
+done:
     free(list);
     return code;
 }
 
 int dd_serial_coarsen(dd_serial *serial, int64_t *done)
 {
-    return operate_on_nodes(serial, has_two_arms, coarsen_node, NULL, done);
+    return operate_on_nodes(serial, has_two_arms, false, coarsen_node, NULL, done);
 }
 
 int dd_serial_split(dd_serial *serial, const dd_mover *mover, int64_t *done)
 {
-    return operate_on_nodes(serial, dd_wants_split, split_node, mover, done);
-}
-
-static int cross_slip_node(dd_serial *serial, const dd_mover *mover, dd_patch *patch, const dd_tag *tag, bool *done)
-{
-    return dd_cross_slip(patch, &serial->rules, mover, tag[0], done);
+    return operate_on_nodes(serial, dd_wants_split, false, split_node, mover, done);
 }
 
 int dd_serial_cross_slip(dd_serial *serial, const dd_mover *mover, int64_t *done)
 {
-    int code = EQP_OK;
-
-    dd_network_sort(serial->network);
-    for (int64_t i = 0; code == EQP_OK && i < serial->network->n; i++) {
-        const dd_node *node = &serial->network->node[i];
-        if (has_two_arms(node)) {
-            const dd_tag tag[3] = {node->tag, node->arm[0].tag, node->arm[1].tag};
-            code = operate(serial, tag, 3, true, cross_slip_node, mover, done);
-        }
-    }
-    return code;
+    return operate_on_nodes(serial, has_two_arms, true, cross_slip_node, mover, done);
 }
 
 static int collide_pair(dd_serial *serial, const dd_mover *mover, dd_patch *patch, const dd_tag *tag, bool *done)
@@ -326,18 +311,20 @@ static bool are_near(const dd_serial *serial, const dd_tag tag[4])
 
 int dd_serial_collide(dd_serial *serial, int64_t *done)
 {
-    pair *list = NULL;
+    item *list = NULL;
     int64_t n = 0;
-    int code = list_segments(serial->network, &list, &n);
+    int code;
 
-    for (int64_t i = 0; code == EQP_OK && i < n; i++) {
-        for (int64_t j = i + 1; code == EQP_OK && j < n; j++) {
+    EQP_TRY(list_items(serial->network, true, &list, &n));
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = i + 1; j < n; j++) {
             const dd_tag tag[4] = {list[i].tag[0], list[i].tag[1], list[j].tag[0], list[j].tag[1]};
             if (are_near(serial, tag)) {
-                code = operate(serial, tag, 4, true, collide_pair, NULL, done);
+                EQP_TRY(operate(serial, tag, 4, true, collide_pair, NULL, done));
             }
         }
     }
+done:
     free(list);
     return code;
 }

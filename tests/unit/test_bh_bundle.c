@@ -259,32 +259,6 @@ TEST(a_bundle_of_other_particles_is_refused)
     free(data);
 }
 
-TEST(callers_mistakes_are_told)
-{
-    bh_packer *packer;
-    HEAP void *data = NULL;
-    size_t bytes = 7;
-    BH_SET(set, BH_UNIFORM, 50, 3);
-    BH_PARTS(parts, &set, 4, 4, 2, 1);
-    exchange(parts, &geometric);
-    FREED_BY(giver_end) giver g = giver_of(parts, 0, &geometric);
-    bh_bundle_group one = mine(&g, 0);
-    assert_ok(bh_packer_create(&packer));
-    assert_int_equal(bh_packer_pack(packer, 1, 1, &one, &geometric, NULL, NULL, &data, &bytes), EQP_ERR_STATE);
-    bh_packer_free(packer);
-    bh_packer_free(NULL);
-    assert_refused(bh_packer_pack(g.packer, 1, 0, &one, &geometric, NULL, NULL, &data, &bytes));
-    assert_refused(bh_packer_pack(g.packer, -1, 1, &one, &geometric, NULL, NULL, &data, &bytes));
-    const bh_mac bad = {.theta = -1};
-    assert_refused(bh_packer_pack(g.packer, 1, 1, &one, &bad, NULL, NULL, &data, &bytes));
-    assert_true(data == NULL && bytes == 7);
-    give(&g, 1, 0, 1, &data, &bytes);
-    HEAP double *shifted = malloc(bytes + 8);
-    assert_non_null(shifted);
-    memcpy((unsigned char *)shifted + 1, data, bytes);
-    assert_refused(bh_bundle_open(&parts[1].tree, (unsigned char *)shifted + 1, bytes, 1, &one));
-}
-
 /* A giver that packs, and a tree that opens. */
 typedef struct deal {
     giver *giver;

@@ -257,24 +257,6 @@ TEST(bits_do_not_depend_on_how_runs_are_cut_or_targets_grouped)
     }
 }
 
-TEST(wrong_arguments_are_refused)
-{
-    static const struct {
-        double G, eps;
-        int64_t n;
-    } wrong[] = {{1, 0, -1}, {NAN, 0, 1}, {1, INFINITY, 1}};
-    bh_kernel *kernel;
-    double none[1] = {0};
-
-    assert_ok(bh_kernel_create(kernel_name, BH_DOUBLE, &kernel));
-    for (int i = 0; i < 3; i++) {
-        assert_refused(bh_force(kernel, &(bh_tree){0}, &(bh_list){0}, wrong[i].G, wrong[i].eps, wrong[i].n, none, none,
-                                none, none, none, none, none));
-    }
-    bh_kernel_free(kernel);
-    bh_kernel_free(NULL);
-}
-
 static int create_kernel(void *unused)
 {
     bh_kernel *kernel = NULL;

@@ -362,27 +362,6 @@ TEST(uniform_bodies_are_uniform)
     free(r);
 }
 
-TEST(slices_outside_and_values_out_of_range_are_refused)
-{
-    bh_generator generator = parse("plummer:n=10");
-    FREED_BY(free_bodies) bodies some = make_bodies(10, 0);
-
-    assert_ok(slice(&generator, 0, 0, some.at));
-    assert_ok(slice(&generator, 10, 0, some.at));
-    assert_refused(slice(&generator, -1, 2, some.at));
-    assert_refused(slice(&generator, 0, -1, some.at));
-    assert_refused(slice(&generator, 5, 6, some.at));
-    assert_refused(slice(&generator, INT64_MAX, 1, some.at));
-    assert_refused(slice(&generator, 1, INT64_MAX, some.at));
-    generator.value[1] = -1;
-    assert_refused(slice(&generator, 0, 10, some.at));
-    generator.value[1] = NAN;
-    assert_refused(slice(&generator, 0, 10, some.at));
-    for (int i = 0; i < 10; i++) {
-        assert_true(some.at[M][i] == 0);
-    }
-}
-
 TEST(failing_allocations_are_reported)
 {
     static const char *const text[] = {"disks:n=100", "clusters:n=100"};

@@ -246,11 +246,6 @@ TEST(bad_input_is_refused_and_forces_stay_as_they_were)
         }
     }
     place(10, 1);
-    for (int i = 0; i < 3; i++) {
-        static const int wrong[3][3] = {{-1, 4, 8}, {10, 0, 8}, {10, 4, 0}}; /* particles, leaf size, group size */
-        assert_refused(bh_serial_build(&serial, wrong[i][0], x[0], x[1], x[2], x[3], NULL, wrong[i][1], wrong[i][2]));
-        bh_serial_free(&serial);
-    }
     assert_ok(bh_serial_build(&serial, 10, x[0], x[1], x[2], x[3], NULL, 4, 8));
     a[0][3] = 42;
     assert_refused(

@@ -242,24 +242,6 @@ TEST(groups_are_the_largest_small_cells)
     }
 }
 
-TEST(coincident_particles_end_in_a_deepest_leaf_and_in_runs)
-{
-    bh_group *group;
-    int64_t ngroups;
-    BH_SET(set, BH_COINCIDENT, 5000, 1);
-    BH_TREE(tree, &set, 16);
-    assert_int_equal(tree.ncells, EQP_CURVE_BITS + 1);
-    const bh_cell *deepest = &tree.cell[tree.ncells - 1];
-    assert_true(deepest->level == EQP_CURVE_BITS && deepest->nchild == 0 && deepest->count == 5000);
-    assert_ok(bh_groups_make(&tree, set.key, 64, NULL, &ngroups, &group));
-    assert_int_equal(ngroups, (5000 + 63) / 64);
-    for (int64_t g = 0; g < ngroups; g++) {
-        assert_true(group[g].part == g && group[g].key == set.key[0] && group[g].accel == 0);
-        assert_int_equal(group[g].count, g + 1 < ngroups ? 64 : 5000 % 64);
-    }
-    free(group);
-}
-
 TEST(none_one_and_two_particles_make_trees)
 {
     for (int64_t n = 0; n <= 2; n++) {

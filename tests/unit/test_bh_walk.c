@@ -316,18 +316,3 @@ TEST(a_walk_from_below_puts_the_root_into_the_tile_above)
     assert_int_equal(list.ncells + list.nruns + list.nvisits, 0);
     bh_list_free(NULL);
 }
-
-TEST(a_senseless_criterion_is_refused)
-{
-    static const bh_mac bad[] = {
-        {.theta = -1},  {.theta = NAN}, {.relative = true, .alpha = -1}, {.relative = true, .alpha = NAN},
-        {.cutoff = -1}, {.cutoff = NAN}};
-    const bh_group group = {.count = 1};
-    BH_SET(set, BH_UNIFORM, 10, 5);
-    BH_TREE(tree, &set, 8);
-    BH_LIST(list);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        assert_refused(bh_walk(&tree, tree.root, &group, &bad[i], NULL, &list));
-    }
-    assert_refused(bh_walk(&tree, tree.ncells, &group, &macs[1], NULL, &list));
-}

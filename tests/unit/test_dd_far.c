@@ -392,33 +392,6 @@ TEST(forces_are_the_integral_of_the_stress)
     free(field);
 }
 
-TEST(bad_arguments_are_refused)
-{
-    static const struct {
-        double edge[3], a, nu;
-        int64_t n[3];
-        int order, code;
-    } bad[] = {{{800, 641, 720}, 1, 0.3, {4, 4, 4}, 4, EQP_ERR_ARGUMENT},
-               {{800, 640, 0}, 1, 0.3, {4, 4, 4}, 4, EQP_ERR_ARGUMENT},
-               {{800, 640, 720}, 0, 0.3, {4, 4, 4}, 4, EQP_ERR_ARGUMENT},
-               {{800, 640, 720}, 1, NAN, {4, 4, 4}, 4, EQP_ERR_ARGUMENT},
-               {{800, 640, 720}, 1, 0.3, {4, 2, 4}, 4, EQP_ERR_ARGUMENT},
-               {{800, 640, 720}, 1, 0.3, {4, 4, 0}, 4, EQP_ERR_ARGUMENT},
-               {{800, 640, 720}, 1, 0.3, {4, 4, 1000001}, 4, EQP_ERR_OVERFLOW},
-               {{800, 640, 720}, 1, 0.3, {4, 4, 4}, DD_FAR_LEAST_ORDER - 1, EQP_ERR_ARGUMENT},
-               {{800, 640, 720}, 1, 0.3, {4, 4, 4}, DD_FAR_MOST_ORDER + 1, EQP_ERR_ARGUMENT}};
-    dd_far *far = NULL;
-
-    for (int i = 0; i < COUNT_OF(bad); i++) {
-        dd_medium medium = periodic;
-        medium.a = bad[i].a;
-        medium.nu = bad[i].nu;
-        assert_int_equal(dd_far_create(&medium, low, bad[i].edge, bad[i].n, bad[i].order, &far), bad[i].code);
-    }
-    assert_null(far);
-    dd_far_free(NULL);
-}
-
 static int create_and_free(void *n)
 {
     dd_far *far = NULL;

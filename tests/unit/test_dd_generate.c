@@ -198,24 +198,6 @@ TEST(texts_are_checked)
     assert_near(dd_generator_maxseg(&small), 25.0, 0.0);
 }
 
-TEST(errors_leave_the_network)
-{
-    static const int64_t bad[][3] = {
-        {-1, 1, EQP_ERR_ARGUMENT}, {3, 2, EQP_ERR_ARGUMENT}, {0, -1, EQP_ERR_ARGUMENT}, {0, 3, EQP_ERR_DATA}};
-    dd_generator generator = parse("loops:n=4,maxseg=400");
-    FREED_BY(dd_network_free) dd_network network;
-
-    dd_network_init(&network);
-    assert_ok(dd_generator_make(&generator, 1, 2, &network));
-    int64_t n = network.n;
-    for (int i = 0; i < COUNT_OF(bad); i++) {
-        assert_int_equal(dd_generator_make(&generator, bad[i][0], bad[i][1], &network), bad[i][2]);
-    }
-    generator.value[DD_KEY_OWN] = 1e8;
-    assert_refused(dd_generator_make(&generator, 0, 1, &network));
-    assert_int_equal(network.n, n);
-}
-
 static int make_sources(void *generator)
 {
     FREED_BY(dd_network_free) dd_network network;

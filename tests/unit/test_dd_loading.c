@@ -210,16 +210,3 @@ TEST(cycles_turn_at_their_amplitude)
     assert_refused(dd_loading_cycle(&loading, amplitude, -1.0));
     assert_refused(dd_loading_cycle(&loading, NAN, 0.0));
 }
-
-TEST(settings_are_checked)
-{
-    const double z[3] = {0, 0, 1}, none[3] = {0, 0, 0}, bad[6] = {0, 0, NAN, 0, 0, 0};
-    const dd_medium soft = {.mu = 0.0, .nu = 0.3};
-    dd_loading loading = {.rate = 5.0};
-
-    assert_refused(dd_loading_init(&loading, DD_CREEP, &medium, 1.0, none, nothing));
-    assert_refused(dd_loading_init(&loading, DD_CREEP, &medium, NAN, z, nothing));
-    assert_refused(dd_loading_init(&loading, DD_CREEP, &medium, 1.0, z, bad));
-    assert_refused(dd_loading_init(&loading, DD_CREEP, &soft, 1.0, z, nothing));
-    assert_near(loading.rate, 5.0, 0.0);
-}

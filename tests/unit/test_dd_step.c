@@ -232,27 +232,3 @@ TEST(euler_limits_the_way)
     assert_int_equal(dd_stepper_begin(&stepper, INFINITY), EQP_ERR_DATA);
     assert_int_equal(dd_stepper_begin(&stepper, NAN), EQP_ERR_DATA);
 }
-
-TEST(rules_are_checked)
-{
-    dd_stepper stepper = {.dt = 7.0};
-    dd_step_rule bad[7];
-
-    for (int k = 0; k < 7; k++) {
-        bad[k] = defaults;
-    }
-    bad[0].rtol = 0.0;
-    bad[1].dt_max = NAN;
-    bad[2].dt_min = 1.0;
-    bad[3].grow = 0.9;
-    bad[4].shrink = 1.0;
-    bad[5].corrections = -1;
-    bad[6].rtol = NAN;
-    for (int k = 0; k < 7; k++) {
-        assert_refused(dd_stepper_init(&stepper, &bad[k], 1.0));
-    }
-    assert_refused(dd_stepper_init(&stepper, &defaults, NAN));
-    assert_near(stepper.dt, 7.0, 0.0);
-    assert_ok(dd_stepper_init(&stepper, &defaults, 1.0));
-    assert_near(stepper.dt, defaults.dt_max, 0.0);
-}

@@ -210,18 +210,6 @@ TEST(vertices_start_on_some_rank)
     }
 }
 
-TEST(values_out_of_range_are_refused)
-{
-    lb_generator generator = parse("grid:n=8");
-    lb_graph graph = {.n = 77};
-
-    generator.value[0] = NAN;
-    assert_refused(lb_graph_create(&generator, &graph));
-    generator.value[0] = 0;
-    assert_refused(lb_graph_create(&generator, &graph));
-    assert_int_equal(graph.n, 77);
-}
-
 static int create_graph(void *generator)
 {
     FREED_BY(lb_graph_free) lb_graph graph = {.n = 0};
