@@ -2,8 +2,9 @@
 /* Forces on a segment by itself and by an applied stress. */
 #include "dd_segments.h"
 #include "dd_stress.h"
-#include "elastic/pairs.h"
 #include "unit.h"
+
+#include "elastic/pairs.h"
 
 /* A segment's own stress, integrated along it: it needs many panels because it is sharp near the ends. */
 TEST(elastic_self_force_is_that_of_the_own_stress)
