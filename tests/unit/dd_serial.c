@@ -98,7 +98,7 @@ done:
     return code;
 }
 
-/* What a pass works on: a node, or the two of a segment. */
+/* One item of a pass: a node, or the two nodes of a segment. */
 typedef struct item {
     dd_tag tag[2];
 } item;

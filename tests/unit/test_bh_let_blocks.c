@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The blocks of a locally essential tree: their numbers and sizes, and that damaged ones are refused. That no more
- * blocks travel than a comparison foretells is in tests/app/exact.sh and rungs.sh. */
+/* The blocks of a locally essential tree: numbers, sizes, and damaged ones, which are refused. Comparisons predict the
+ * number of blocks, and tests/app/exact.sh and rungs.sh find that number in runs. */
 #include "bh_let_bundles.h"
 #include "failing_malloc.h"
 #include "unit.h"

@@ -21,6 +21,17 @@ static dd_serial serial_of(dd_network *network, const double box[3], double rann
     return dd_test_serial(network, box, rules_of(rann));
 }
 
+/* Pairs that met, in a free box. */
+static int64_t collide(dd_network *network)
+{
+    dd_serial serial = serial_of(network, free_box, 1.0);
+    int64_t done = 0;
+
+    assert_ok(dd_serial_collide(&serial, &done));
+    dd_test_valid(network, free_box);
+    return done;
+}
+
 TEST(distance_against_brute_force)
 {
     uint64_t c = 0;
@@ -76,12 +87,9 @@ TEST(crossing_lines_join_and_zip_into_a_junction)
 {
     const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
     dd_network network;
-    int64_t done = 0;
 
     make_cross(&network, 1.0, 0.5, b1, b2);
-    dd_serial serial = serial_of(&network, free_box, 1.0);
-    assert_ok(dd_serial_collide(&serial, &done));
-    assert_int_equal(done, 1);
+    assert_int_equal(collide(&network), 1);
     assert_int_equal(network.n, 5);
     dd_node *joint = dd_test_find(&network, DD_TAG(7, 0));
     assert_non_null(joint);
@@ -97,10 +105,7 @@ TEST(crossing_lines_join_and_zip_into_a_junction)
               {5, 20, 10, 0, DD_PINNED}, {6, 20, -10, 0, DD_PINNED}),
         LINES({1, 2, b1, NULL}, {2, 5, b1, NULL}, {1, 3, b2, NULL}, {3, 6, b2, NULL}, {1, 4, zero, NULL}));
     dd_test_valid(&network, free_box);
-    serial = serial_of(&network, free_box, 1.0);
-    done = 0;
-    assert_ok(dd_serial_collide(&serial, &done));
-    assert_true(done >= 1);
+    assert_true(collide(&network) >= 1);
     dd_test_valid(&network, free_box);
     const dd_arm *junction = dd_node_find_arm(dd_test_find(&network, 1), 2);
     assert_non_null(junction);
@@ -116,13 +121,10 @@ TEST(joints_lie_in_all_glide_planes)
     const double third = 0.57735026918962576, n1[3] = {third, -third, third}, n2[3] = {third, third, -third};
     const double b1[3] = {1, 1, 0}, b2[3] = {1, 0, 1};
     FREED_BY(dd_network_free) dd_network network;
-    int64_t done = 0;
     network = dd_test_network(SPOTS({1, -10, -6, 4, DD_PINNED}, {2, 10, 6, -4, DD_PINNED}, {3, -10.2, 7, -3, DD_PINNED},
                                     {4, 9.8, -7, 3, DD_PINNED}),
                               LINES({1, 2, b1, n1}, {3, 4, b2, n2}));
-    dd_serial serial = serial_of(&network, free_box, 1.0);
-    assert_ok(dd_serial_collide(&serial, &done));
-    assert_int_equal(done, 1);
+    assert_int_equal(collide(&network), 1);
     const dd_node *joint = dd_test_find(&network, DD_TAG(7, 0));
     const double on2[3] = {joint->x[0] + 0.2, joint->x[1], joint->x[2]};
     assert_true(fabs(dd_v3_dot(joint->x, n1)) < 1e-12 && fabs(dd_v3_dot(on2, n2)) < 1e-12);
@@ -149,12 +151,9 @@ TEST(lines_that_part_do_not_join)
     const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
     for (int parting = 0; parting < 2; parting++) {
         FREED_BY(dd_network_free) dd_network network;
-        int64_t done = 0;
         make_cross(&network, 1.0, 0.5, b1, b2);
         dd_test_find(&network, 3)->v[2] = dd_test_find(&network, 4)->v[2] = parting ? 1e-3 : -1e-3;
-        dd_serial serial = serial_of(&network, free_box, 1.0);
-        assert_ok(dd_serial_collide(&serial, &done));
-        assert_int_equal(done, !parting);
+        assert_int_equal(collide(&network), !parting);
     }
 }
 
@@ -165,13 +164,10 @@ TEST(ends_near_the_contact_are_the_contact)
     for (int far = 0; far < 2; far++) {
         FREED_BY(dd_network_free) dd_network network;
         const double at = far ? 2.2 : 1.8;
-        int64_t done = 0;
         network = dd_test_network(SPOTS({1, -10, 0, 0, DD_PINNED}, {5, 0, 0, 0, DD_FREE}, {2, 10, 0, 0, DD_PINNED},
                                         {3, at, -10, 0.5, DD_PINNED}, {4, at, 10, 0.5, DD_PINNED}),
                                   LINES({1, 5, b1, NULL}, {5, 2, b1, NULL}, {3, 4, b2, NULL}));
-        dd_serial serial = serial_of(&network, free_box, 1.0);
-        assert_ok(dd_serial_collide(&serial, &done));
-        assert_int_equal(done, 1);
+        assert_int_equal(collide(&network), 1);
         assert_int_equal(network.n, far ? 6 : 5);
         assert_int_equal(dd_test_find(&network, 5)->narms, far ? 2 : 4);
         assert_ok(dd_network_check(&network, free_box, NULL));
@@ -185,16 +181,13 @@ TEST(short_junctions_go)
     for (int i = 0; i < 3; i++) {
         FREED_BY(dd_network_free) dd_network network;
         const double length = i == 0 ? 0.9 : 1.1, speed = i == 2 ? -1e-3 : 1e-3;
-        int64_t done = 0;
         network = dd_test_network(
             SPOTS({1, -10, 5, 0, DD_PINNED}, {2, -10, -5, 0, DD_PINNED}, {3, 10, 5, 0, DD_PINNED},
                   {4, 10, -5, 0, DD_PINNED}, {5, 0, 0, 0, DD_FREE}, {6, length, 0, 0, DD_FREE}),
             LINES({1, 5, b1, NULL}, {2, 5, b2, NULL}, {5, 6, sum, NULL}, {6, 3, b1, NULL}, {6, 4, b2, NULL}));
         dd_test_find(&network, 5)->v[0] = -speed;
         dd_test_find(&network, 6)->v[0] = speed;
-        dd_serial serial = serial_of(&network, free_box, 1.0);
-        assert_ok(dd_serial_collide(&serial, &done));
-        assert_int_equal(done, i == 0);
+        assert_int_equal(collide(&network), i == 0);
         assert_int_equal(network.n, i == 0 ? 5 : 6);
         assert_ok(dd_network_check(&network, free_box, NULL));
         if (i == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes, networks by tag, patches of them, the area that an operation sweeps, and operations on random networks. Those
- * on a moving tangle are in tests/mpi/test_dd_topology, the area of whole runs in tests/mpi/test_dd_strain. */
+/* Nodes, networks by tag, patches of them, the area that an operation sweeps, and operations on random networks.
+ * tests/mpi/test_dd_topology has a moving tangle, tests/mpi/test_dd_strain the area of whole runs. */
 #include "dd_networks.h"
 #include "failing_malloc.h"
 #include "slow.h"

@@ -268,7 +268,7 @@ TEST(a_place_that_cannot_be_written_is_named)
     assert_true(csv == NULL && report == NULL);
 }
 
-/* Whether the disk, which holds files of that many bytes, is full at the end of the call. */
+/* The call fails on a disk that is full after `most` bytes. */
 static void assert_disk_full(rlim_t most, int (*call)(eqp_csv *csv, eqp_message *message), eqp_csv *csv)
 {
     eqp_message message = {""};

@@ -8,7 +8,7 @@
 
 #include <hdf5.h>
 
-/* Saves a text, in which ' stands for ". */
+/* Saves a text with double quotes in place of single ones. */
 static void save_quoted(const char *path, const char *text)
 {
     HEAP char *copy = strdup(text);
