@@ -44,25 +44,25 @@ for before, s in zip(lazy["steps"], lazy["steps"][1:]):
 PY
 }
 
-# beside RANKS LEAST LAZY ARG...
-beside()
+# lazily RANKS LEAST LAZY ARG...
+lazily()
 {
     expect "$1" "${input[@]}" --steps 6 --forces "$3.hdf5" --report "$3" --lazy "${@:3}"
     same_run "$3" "$2"
 }
 
 expect 1 "${input[@]}" --steps 6 --forces plain.hdf5 --report plain --balance sfc
-beside 3 0 1 --balance sfc
+lazily 3 0 1 --balance sfc
 # With methods that assign work units, ranks may share a group; its forces are sums over ranks and differ by rounding.
-tolerance=${tolerance/#0/1e-13} beside 4 0 2:spread=node --balance interaction --rebalance 1
-tolerance=${tolerance/#0/1e-13} beside 5 0 4 --balance tiles --rebalance 1
-tolerance=${tolerance/#0/1e-13} beside 3 0 thread --balance jagged --rebalance 1
-tolerance=${tolerance/#0/1e-13} beside 3 0 auto --balance interaction --rebalance 2
+tolerance=${tolerance/#0/1e-13} lazily 4 0 2:spread=node --balance interaction --rebalance 1
+tolerance=${tolerance/#0/1e-13} lazily 5 0 4 --balance tiles --rebalance 1
+tolerance=${tolerance/#0/1e-13} lazily 3 0 thread --balance jagged --rebalance 1
+tolerance=${tolerance/#0/1e-13} lazily 3 0 auto --balance interaction --rebalance 2
 grep -q 'in line' auto/report.json || fail 'auto says not why'
-tolerance=${tolerance/#0/1e-13} beside 2 0 0:delay=2 --balance auto --rebalance 1
-tolerance=${tolerance/#0/1e-13} beside 3 1 1:wait=0 --balance tiles --rebalance 1
-beside 3 1 1:delay=1,repair=never --balance sfc --rebalance 2
-beside 3 1 1:delay=2,repair=2 --balance sfc --rebalance 2
+tolerance=${tolerance/#0/1e-13} lazily 2 0 0:delay=2 --balance auto --rebalance 1
+tolerance=${tolerance/#0/1e-13} lazily 3 1 1:wait=0 --balance tiles --rebalance 1
+lazily 3 1 1:delay=1,repair=never --balance sfc --rebalance 2
+lazily 3 1 1:delay=2,repair=2 --balance sfc --rebalance 2
 
 if [ "$steps" -eq 0 ]; then
     finish

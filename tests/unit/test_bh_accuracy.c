@@ -163,19 +163,6 @@ TEST(every_kind_of_input)
     }
 }
 
-/* With theta 0 every cell is opened: what is left is rounding, and each pair is there exactly once. */
-TEST(opening_everything_is_direct_summation)
-{
-    static sample exact;
-    FREED_BY(free_bodies) bodies all = generate("disks:n=1500", 0.02);
-
-    take_sample(&all, MOST_SAMPLES, &exact);
-    evaluate(&all, false, 0);
-    check("theta 0", &all, &exact, 1e-14, 1e-12);
-    evaluate_in(BH_MIXED, &all, false, 0);
-    check("theta 0, mixed precision", &all, &exact, 2e-7, 2e-5);
-}
-
 TEST(smaller_angles_are_more_exact)
 {
     static const double theta[] = {0.9, 0.6, 0.4, 0.25};

@@ -64,24 +64,6 @@ TEST(a_loop_grows)
     }
 }
 
-/* A prismatic loop that glides along its prism strains nothing; one that climbs dilates. */
-TEST(a_prismatic_loop)
-{
-    const double burgers[3] = {0, 0, 1}, volume = 1e6;
-    dd_segment before[8], up[8], out[8];
-    double glide[6] = {0}, climb[6] = {0};
-
-    polygon(8, 50.0, 0.0, burgers, before);
-    polygon(8, 50.0, 70.0, burgers, up);
-    polygon(8, 60.0, 0.0, burgers, out);
-    dd_strain_sweep(8, before, up, volume, glide, NULL);
-    dd_strain_sweep(8, before, out, volume, climb, NULL);
-    for (int k = 0; k < 6; k++) {
-        assert_near(glide[k], 0.0, 1e-14);
-        assert_near(climb[k], k == ZZ ? -(polygon_area(8, 60.0) - polygon_area(8, 50.0)) / volume : 0.0, 1e-14);
-    }
-}
-
 /* stress : strain V is the work of the forces (s b) x t, here in the middle of the way: exact, as they are linear. */
 TEST(strain_is_work)
 {

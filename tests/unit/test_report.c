@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <dirent.h>
 #include <jansson.h>
-#include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -352,48 +351,6 @@ TEST(a_published_csv_has_the_rows_so_far)
     eqp_csv_free(csv);
     assert_file("t.csv", two_rows);
     assert_int_equal(count_entries("."), 1);
-}
-
-/* Bytes that the program has allocated. */
-static size_t held(void)
-{
-#if defined(__GLIBC__) && __GLIBC__ == 2 && __GLIBC_MINOR__ >= 33
-    const struct mallinfo2 info = mallinfo2();
-
-    return info.uordblks + info.hblkhd;
-#else
-    return 0;
-#endif
-}
-
-TEST(rows_do_not_stay_in_memory)
-{
-    static const char *const header[] = {"step", "method"};
-    const eqp_field step[] = {eqp_field_count("step", 7), eqp_field_text("method", "interaction")};
-    const eqp_rank_row row = {.load = 0};
-    eqp_report *report = begin_report(".");
-    eqp_csv *csv = NULL;
-    eqp_table *table = NULL;
-    size_t begin = 0;
-
-    assert_ok(app_loads_create(".", &csv, NULL));
-    assert_ok(eqp_table_create(2, header, &table));
-    for (int i = 0; i < 2000; i++) {
-        char *text = NULL;
-
-        assert_ok(eqp_report_add_step(report, 2, step));
-        assert_ok(app_loads_add(csv, 7, 0, "interaction", &row));
-        assert_ok(eqp_csv_publish(csv, NULL));
-        assert_ok(eqp_table_cell(table, "%d", i));
-        assert_ok(eqp_table_cell(table, "interaction"));
-        assert_ok(eqp_table_take(table, &text));
-        free(text);
-        begin = i == 10 ? held() : begin;
-    }
-    assert_true(held() <= begin + 1000);
-    eqp_table_free(table);
-    eqp_csv_free(csv);
-    eqp_report_free(report);
 }
 
 TEST(loads_have_their_columns)
