@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How the work of single elements changes from step to step (Pearce 2014, section 5.2, figures 5.2 and 5.3).
  *
- *     build/bench/study_elements gravity clusters:n=32768 DT STEPS CUTOFF
- *     build/bench/study_elements network STEPS --generate chains:n=60 --stress 0,0,0,5e8,5e8,0
+ *     build/bench/study_elements FEW MANY gravity clusters:n=32768 DT STEPS CUTOFF
+ *     build/bench/study_elements FEW MANY network STEPS --generate chains:n=60 --stress 0,0,0,5e8,5e8,0
  *
  * Work is interactions. Gravity: particles of a generator of barneshut move under the gravity of all; time steps are DT
  * times what the app would choose. Rows "tree": what each particle meets with an opening angle, by a walk of its own;
  * rows "cutoff": other particles within CUTOFF, in the same motion. Network: pairs of segments that each node of a run
  * of dislocation on one rank owns, with the app's options. Nodes keep their tags; they come and go.
  *
- * Maps of the first step stay: the curve, cut by work; a node that has come goes where a neighbour is. CSV, a row for
- * each step after the first:
- *   total     work over that of the first step, - 1
- *   elements  elements with work in this step or in the one before; came, gone: in one of the two only
- *   constant  share of the elements in both whose work is the same; median, p90, p99, largest: |change| / work before
- *             of the rest that had work
- *   few, many number of parts of a map; _changed: part of them whose work is not that of the step before; _uneven: max
- * / mean - 1 of their work */
+ * Maps of the first step stay: the curve, cut by work into FEW and into MANY parts; a node that has come goes where a
+ * neighbour is. CSV, a row for each element in each step; bench/studies/elements.py compares the steps. */
+#include "lists.h"
 #include "timing.h"
 
-#include "../apps/barneshut/physics/generate.h"
 #include "../apps/barneshut/physics/motion.h"
 #include "../apps/barneshut/physics/serial.h"
 #include "../apps/dislocation/drive/simulation.h"
@@ -57,10 +51,9 @@ typedef struct state {
 /* The same elements step by step, and their maps. */
 typedef struct history {
     const char *set;
-    int parts[MAPS];
+    const int *parts; /* [MAPS] */
     state before;
-    double first; /* total work of the first step */
-    int steps;    /* seen */
+    int steps; /* seen */
 } history;
 
 static void check(int code, const char *what)
@@ -72,20 +65,7 @@ static void check(int code, const char *what)
 
 static state new_state(int64_t n)
 {
-    state s = {n, NULL};
-
-    check(eqp_array_create(&s.of, n, sizeof *s.of), "");
-    return s;
-}
-
-static double total(const state *s)
-{
-    double sum = 0;
-
-    for (int64_t i = 0; i < s->n; i++) {
-        sum += (double)s->of[i].work;
-    }
-    return sum;
+    return (state){n, bench_room(n, sizeof(element))};
 }
 
 typedef struct keyed {
@@ -108,21 +88,13 @@ static int by_tag(const void *a, const void *b)
     return (first->tag > second->tag) - (first->tag < second->tag);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double first = *(const double *)a, second = *(const double *)b;
-
-    return (first > second) - (first < second);
-}
-
 /* The curve through the points [n][3] of the elements, cut by their work. */
 static void make_maps(const history *h, const double *point, state *s)
 {
     double low[3] = {INFINITY, INFINITY, INFINITY}, side = 0.0, *load = NULL;
     int64_t *first = NULL;
-    keyed *along = NULL;
+    keyed *along = bench_room(s->n, sizeof *along);
 
-    check(eqp_array_create(&along, s->n, sizeof *along), "");
     check(eqp_array_create(&load, s->n, sizeof *load), "");
     for (int k = 0; k < 3; k++) {
         double high = -INFINITY;
@@ -156,93 +128,13 @@ static void make_maps(const history *h, const double *point, state *s)
     free(load);
 }
 
-/* Elements of two steps side by side. */
-typedef struct changes {
-    int64_t elements, came, gone, both, constant, n;
-    double *change; /* [n] of elements that changed and had work */
-} changes;
-
-static void add_pair(changes *c, const element *before, const element *now)
-{
-    const int64_t old = before != NULL ? before->work : 0, new = now != NULL ? now->work : 0;
-
-    if (old == 0 && new == 0) {
-        return; /* nothing is computed for it */
-    }
-    c->elements++;
-    c->came += before == NULL;
-    c->gone += now == NULL;
-    if (before != NULL && now != NULL) {
-        c->both++;
-        c->constant += old == new;
-        if (old != new &&old > 0) {
-            c->change[c->n++] = fabs((double)(new - old)) / (double)old;
-        }
-    }
-}
-
-static void compare(const state *before, const state *now, changes *c)
-{
-    int64_t i = 0, j = 0;
-
-    check(eqp_array_create(&c->change, before->n, sizeof *c->change), "");
-    while (i < before->n || j < now->n) {
-        const element *a = i < before->n ? &before->of[i] : NULL, *b = j < now->n ? &now->of[j] : NULL;
-        const int order = a == NULL ? 1 : b == NULL ? -1 : by_tag(a, b);
-        add_pair(c, order <= 0 ? a : NULL, order >= 0 ? b : NULL);
-        i += order <= 0;
-        j += order >= 0;
-    }
-    qsort(c->change, (size_t)c->n, sizeof *c->change, by_size);
-}
-
-static double quantile(const changes *c, double q)
-{
-    return c->n > 0 ? c->change[(int64_t)(q * (double)(c->n - 1) + 0.5)] : 0.0;
-}
-
-/* Part of the parts whose work has changed, and how uneven it is now. */
-static void compare_parts(const history *h, const state *now, int m)
-{
-    const int nparts = h->parts[m];
-    int64_t *old = NULL, *new = NULL, most = 0;
-    int changed = 0;
-
-    check(eqp_array_create(&old, nparts, sizeof *old), "");
-    check(eqp_array_create(&new, nparts, sizeof *new), "");
-    for (int64_t i = 0; i < h->before.n; i++) {
-        old[h->before.of[i].part[m]] += h->before.of[i].work;
-    }
-    for (int64_t i = 0; i < now->n; i++) {
-        new[now->of[i].part[m]] += now->of[i].work;
-    }
-    for (int p = 0; p < nparts; p++) {
-        changed += old[p] != new[p];
-        most = new[p] > most ? new[p] : most;
-    }
-    printf(",%d,%.4f,%.4f", nparts, (double)changed / nparts, (double)most * nparts / total(now) - 1.0);
-    free(old);
-    free(new);
-}
-
-/* Takes a step over. */
+/* Prints a step and keeps it. */
 static void take(history *h, state *now)
 {
-    changes c = {0};
-
-    if (h->steps == 0) {
-        h->first = total(now);
-    } else {
-        compare(&h->before, now, &c);
-        printf("%s,%d,%.5f,%" PRId64 ",%" PRId64 ",%" PRId64 ",%.4f,%.2e,%.2e,%.2e,%.2e", h->set, h->steps,
-               total(now) / h->first - 1.0, c.elements, c.came, c.gone, (double)c.constant / (double)c.both,
-               quantile(&c, 0.5), quantile(&c, 0.9), quantile(&c, 0.99), quantile(&c, 1.0));
-        for (int m = 0; m < MAPS; m++) {
-            compare_parts(h, now, m);
-        }
-        printf("\n");
+    for (int64_t i = 0; i < now->n; i++) {
+        const element *e = &now->of[i];
+        printf("%s,%d,%" PRIu64 ",%" PRId64 ",%d,%d\n", h->set, h->steps, e->tag, e->work, e->part[0], e->part[1]);
     }
-    free(c.change);
     free(h->before.of);
     h->before = *now;
     h->steps++;
@@ -306,9 +198,8 @@ static void keep_parts(const state *before, state *now)
 
 static void look(const particles *w, double cutoff, history of[2])
 {
-    double *point = NULL;
+    double *point = bench_room(3 * w->n, sizeof *point);
 
-    check(eqp_array_create(&point, 3 * w->n, sizeof *point), "");
     for (int64_t i = 0; i < 3 * w->n; i++) {
         point[i] = w->p[i % 3][i / 3];
     }
@@ -344,25 +235,21 @@ static double chosen_step(const particles *w)
     return 0.1 * sqrt(softening / most);
 }
 
-static void run_gravity(char **argv)
+static void run_gravity(const int parts[MAPS], char **argv)
 {
     const double factor = atof(argv[1]), cutoff = atof(argv[3]);
     const int steps = atoi(argv[2]);
-    history of[2] = {{.set = "tree", .parts = {64, 4096}}, {.set = "cutoff", .parts = {64, 4096}}};
-    bh_generator generator;
-    eqp_message message = {""};
+    history of[2] = {{.set = "tree", .parts = parts}, {.set = "cutoff", .parts = parts}};
     particles w;
     double dt = 0.0;
 
     if (!(factor > 0 && steps > 0 && cutoff > 0)) {
         bench_die("gravity: give a generator, DT, STEPS and CUTOFF, all above 0");
     }
-    check(bh_generator_parse(argv[0], &generator, &message), message.text);
-    w.n = bh_generator_count(&generator);
-    for (int k = 0; k < 11; k++) {
-        check(eqp_array_create(&w.p[k], w.n, sizeof *w.p[k]), "");
+    w.n = bench_load_particles(argv[0], w.p);
+    for (int k = 7; k < 11; k++) {
+        w.p[k] = bench_room(w.n, sizeof *w.p[k]);
     }
-    check(bh_generate(&generator, 0, w.n, w.p[0], w.p[1], w.p[2], w.p[3], w.p[4], w.p[5], w.p[6]), "");
     for (int s = 0; s <= steps; s++) {
         look(&w, cutoff, of);
         pull(&w);
@@ -439,11 +326,11 @@ static void look_network(const dd_simulation *sim, history *h)
     take(h, &now);
 }
 
-static void run_network(int argc, char **argv)
+static void run_network(const int parts[MAPS], int argc, char **argv)
 {
     char *words[MOST_ARGUMENTS] = {"study_elements", "--quiet", "--balance", "count", "--steps", "1000000"};
     const int steps = atoi(argv[0]);
-    history h = {.set = "network", .parts = {64, 512}};
+    history h = {.set = "network", .parts = parts};
     eqp_message message = {""};
     dd_settings settings;
     dd_simulation sim;
@@ -472,16 +359,16 @@ static void run_network(int argc, char **argv)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    const bool gravity = argc == 6 && strcmp(argv[1], "gravity") == 0;
-    if (!gravity && !(argc > 2 && strcmp(argv[1], "network") == 0)) {
-        bench_die("give gravity GENERATOR DT STEPS CUTOFF, or network STEPS OPTION...");
+    const int parts[MAPS] = {argc > 4 ? atoi(argv[1]) : 0, argc > 4 ? atoi(argv[2]) : 0};
+    const bool gravity = argc == 8 && strcmp(argv[3], "gravity") == 0;
+    if (parts[0] < 1 || parts[1] < 1 || (!gravity && strcmp(argv[3], "network") != 0)) {
+        bench_die("give FEW MANY gravity GENERATOR DT STEPS CUTOFF, or FEW MANY network STEPS OPTION...");
     }
-    printf("set,step,total,elements,came,gone,constant,median,p90,p99,largest,few,few_changed,few_uneven,many,"
-           "many_changed,many_uneven\n");
+    printf("set,step,tag,work,few,many\n");
     if (gravity) {
-        run_gravity(argv + 2);
+        run_gravity(parts, argv + 4);
     } else {
-        run_network(argc - 2, argv + 2);
+        run_network(parts, argc - 4, argv + 4);
     }
     MPI_Finalize();
     return 0;

@@ -12,7 +12,7 @@
  *
  * Left out: weights that change, imbalance that comes back, messages of the steps themselves, and noise.
  *
- * CSV, a row for each scenario; then, behind '#', the conclusions. */
+ * CSV, two rows for each scenario: of the model with the errors of print corrected, and as printed. */
 #include "timing.h"
 
 #include "../apps/loadbench/physics/graph.h"
@@ -199,62 +199,26 @@ static eqp_gain_choice ask(world *w, const eqp_gain_case *c)
     return choice;
 }
 
-/* Over all scenarios. */
-typedef struct tally {
-    int n, right, global_best, diffusive_best;
-    double worst, wrong, worst_global, wrong_global; /* penalties of wrong choices; of always global */
-    double gain[WAYS + 1];                           /* mean, over none: diffusive, global, model; [0] is not used */
-    double reached[WAYS];                            /* imbalances that the global method has reached, their sum; n */
-} tally;
-
-static void judge(tally *all, const char *name, const eqp_gain_case *c, const eqp_gain_choice *said,
-                  const outcome of[WAYS])
+static void judge(const char *name, const eqp_gain_case *c, const eqp_gain_choice *said, const outcome of[WAYS])
 {
-    const double none = of[0].seconds;
     int best = 0;
 
     for (int k = 1; k < WAYS; k++) {
         best = of[k].seconds < of[best].seconds ? k : best;
     }
-    const double penalty = of[said->kind].seconds / of[best].seconds - 1.0,
-                 global = of[2].seconds / of[best].seconds - 1.0;
-    all->n++;
-    all->right += (int)said->kind == best;
-    all->global_best += best == 2;
-    all->diffusive_best += best == 1;
-    all->worst = fmax(all->worst, penalty);
-    all->wrong += penalty;
-    all->worst_global = fmax(all->worst_global, global);
-    all->wrong_global += global;
-    all->gain[1] += none / of[1].seconds - 1.0;
-    all->gain[2] += none / of[2].seconds - 1.0;
-    all->gain[3] += none / of[said->kind].seconds - 1.0;
     printf("%s,%" PRId64 ",%.4g,%.4g,%.4g,%.4g,%.4g,%.4g,%.4g,%d,%d\n", name, c->steps,
            c->load_max / c->load_mean - 1.0, said->none, said->diffusive, said->global, of[0].seconds, of[1].seconds,
            of[2].seconds, (int)said->kind, best);
 }
 
-static void summarise(const tally *all, const char *what)
-{
-    const int wrong = all->n - all->right;
-
-    printf("# %s: %d scenarios, right %.1f%%; where wrong: mean penalty %.2f%%, worst %.2f%%\n", what, all->n,
-           100.0 * all->right / all->n, wrong > 0 ? 100.0 * all->wrong / wrong : 0.0, 100.0 * all->worst);
-    printf("# best: none %.1f%%, diffusive %.1f%%, global %.1f%%; always global: worst penalty %.1f%%\n",
-           100.0 * (all->n - all->global_best - all->diffusive_best) / all->n, 100.0 * all->diffusive_best / all->n,
-           100.0 * all->global_best / all->n, 100.0 * all->worst_global);
-    printf("# mean gain over none: model %.1f%%, global %.1f%%, diffusive %.1f%%\n", 100.0 * all->gain[3] / all->n,
-           100.0 * all->gain[2] / all->n, 100.0 * all->gain[1] / all->n);
-}
-
-static void try_one(world *w, const char *name, int64_t steps, double dear, tally *corrected, tally *printed)
+/* reached: sum of the imbalances that the global method has reached in the `before` scenarios so far. */
+static void try_one(world *w, const char *name, int64_t steps, double dear, int before, double *reached)
 {
     const eqp_part_loads loads = loads_of(w, w->part);
-    const double seen = corrected->n > 0 ? corrected->reached[0] / corrected->n : 0.0;
     eqp_gain_case c = {.steps = steps,
                        .load_max = loads.max,
                        .load_mean = loads.mean,
-                       .load_reached = loads.mean * (1.0 + seen),
+                       .load_reached = loads.mean * (1.0 + (before > 0 ? *reached / before : 0.0)),
                        .decision_seconds = dear * loads.mean,
                        .diffusive_seconds = 0.01 * loads.mean,
                        .elements_max = (double)w->graph.n / w->nparts,
@@ -262,13 +226,13 @@ static void try_one(world *w, const char *name, int64_t steps, double dear, tall
                        .alpha = alpha,
                        .beta = beta};
     const outcome of[WAYS] = {{(double)steps * loads.max, loads.max}, go_diffusive(w, &c), go_global(w, &c)};
-    eqp_gain_choice said = ask(w, &c);
 
-    judge(corrected, name, &c, &said, of);
-    c.as_printed = true;
-    said = ask(w, &c);
-    judge(printed, name, &c, &said, of);
-    corrected->reached[0] += of[2].reached / loads.mean - 1.0;
+    for (int printed = 0; printed < 2; printed++) {
+        c.as_printed = printed > 0;
+        const eqp_gain_choice said = ask(w, &c);
+        judge(name, &c, &said, of);
+    }
+    *reached += of[2].reached / loads.mean - 1.0;
 }
 
 int main(void)
@@ -277,7 +241,7 @@ int main(void)
     static const int parts[] = {2, 8, 24, 64};
     static const int64_t steps[] = {5, 40, 200};
     static const double strengths[] = {0.3, 3.0}, prices[] = {0.2, 10.0}; /* of a global map, in steps */
-    tally corrected = {0}, printed = {0};
+    double reached = 0.0;
 
     printf("scenario,steps,imbalance,said_none,said_diffusive,said_global,none,diffusive,global,said,best\n");
     for (int i = 0; i < 4 * 4 * 3 * 2; i++) {
@@ -292,11 +256,9 @@ int main(void)
         for (int k = 0; k < 6; k++) {
             snprintf(name, sizeof name, "%s parts=%d pattern=%d strength=%g price=%g", graph, nparts, pattern, strength,
                      prices[k % 2]);
-            try_one(&w, name, steps[k / 2], prices[k % 2], &corrected, &printed);
+            try_one(&w, name, steps[k / 2], prices[k % 2], 6 * i + k, &reached);
         }
         close_world(&w);
     }
-    summarise(&corrected, "corrected");
-    summarise(&printed, "as printed");
     return 0;
 }

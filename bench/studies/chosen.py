@@ -3,9 +3,7 @@
 """How often the cost model takes the best of none, diffusive and global: table 3.4, figure 3.4.
 
 Writes chosen.csv and chosen.svg. page.py puts them on the page. All times are virtual."""
-import csv
 import functools
-import io
 import sys
 
 import chart
@@ -23,8 +21,7 @@ SHOWN = {"parts": 64, "steps": 200}  # of table 3.4
 
 def measure(run):
     """Scenarios come twice: what the corrected model says, and then what the printed one does."""
-    text = "".join(line + "\n" for line in run.call("bench/study_gain").splitlines() if not line.startswith("#"))
-    found = list(csv.DictReader(io.StringIO(text)))
+    found = run.rows("bench/study_gain")
     rows = []
     for corrected, printed in zip(found[::2], found[1::2]):
         graph, *more = corrected["scenario"].split()

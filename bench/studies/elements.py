@@ -20,14 +20,59 @@ STRESS = "0,0,0,5e8,5e8,0"
 SETS = {"tree": "Barnes-Hut", "cutoff": "within a cutoff", "network": "dislocation network"}
 
 
+PARTS = {"gravity": {"few": 64, "many": 4096}, "network": {"few": 64, "many": 512}}  # of the maps of the first step
+
+
+def quantile(ascending, q):
+    return ascending[int(q * (len(ascending) - 1) + 0.5)] if ascending else 0.0
+
+
+def ageing(before, now, parts):
+    """Cells about a map: the part of its parts whose work is another one, and how uneven it is. steps: {tag: row}."""
+    cells = {}
+    for count, nparts in parts.items():
+        old, new = [0] * nparts, [0] * nparts
+        for step, sums in ((before, old), (now, new)):
+            for row in step.values():
+                sums[row[count]] += row["work"]
+        cells |= {count: nparts, f"{count}_changed": f"{sum(a != b for a, b in zip(old, new)) / nparts:.4f}",
+                  f"{count}_uneven": f"{max(new) * nparts / sum(new) - 1:.4f}"}
+    return cells
+
+
+def change(before, now):
+    """Elements with work in one of two steps: how many, new and gone; of those in both how many are constant, and by how
+    much the others that had work change."""
+    works = [(before[tag]["work"] if tag in before else None, now[tag]["work"] if tag in now else None)
+             for tag in before.keys() | now.keys()]
+    works = [(old, new) for old, new in works if old or new]
+    both = [(old, new) for old, new in works if old is not None and new is not None]
+    changed = sorted(abs(new - old) / old for old, new in both if old != new and old > 0)
+    return {"elements": len(works), "came": sum(old is None for old, _ in works), "gone": sum(new is None for _, new in works),
+            "constant": f"{sum(old == new for old, new in both) / len(both):.4f}",
+            **{key: f"{quantile(changed, q):.2e}" for key, q in (("median", 0.5), ("p90", 0.9), ("p99", 0.99), ("largest", 1.0))}}
+
+
+def measure(run, seed, kind, factor, *words):
+    """A row for each set and step after the first."""
+    found, parts = [], PARTS[kind]
+    steps = {}
+    for row in run.rows("bench/study_elements", *map(str, parts.values()), kind, *words):
+        steps.setdefault((row["set"], int(row["step"])), {})[row["tag"]] = {key: int(row[key]) for key in ("work", *parts)}
+    for (name, step), now in steps.items():
+        if step > 0:
+            total = [sum(row["work"] for row in of.values()) for of in (steps[name, 0], now)]
+            found.append({"seed": seed, "dt": factor, "set": name, "step": step, "total": f"{total[1] / total[0] - 1:.5f}",
+                          **change(steps[name, step - 1], now), **ageing(steps[name, step - 1], now, parts)})
+    return found
+
+
 def gravity(run, seed, factor):
-    rows = run.rows("bench/study_elements", "gravity", run.stars(seed)[1], str(factor), str(STEPS["gravity"]), run.cutoff(seed))
-    return [{"seed": seed, "dt": factor, **row} for row in rows]
+    return measure(run, seed, "gravity", factor, run.stars(seed)[1], str(factor), str(STEPS["gravity"]), run.cutoff(seed))
 
 
 def network(run, seed):
-    rows = run.rows("bench/study_elements", "network", str(STEPS["network"]), *run.lines(seed, LINES), "--stress", STRESS)
-    return [{"seed": seed, "dt": 1, **row} for row in rows]
+    return measure(run, seed, "network", 1, str(STEPS["network"]), *run.lines(seed, LINES), "--stress", STRESS)
 
 
 def cases(run):
