@@ -8,11 +8,11 @@
 #include <equipoise/more/loops.h>
 
 #include <limits.h>
-#include <time.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 /* Where a rank shall fail. */
 typedef enum place { NOWHERE, OWN, PACK, AWAY, TAKE } place;
@@ -46,20 +46,20 @@ typedef struct body {
     int code;
 } body;
 
-static inline void sleep_a_little(long microseconds)
+static void sleep_a_little(long microseconds)
 {
     const struct timespec pause = {.tv_nsec = 1000 * microseconds};
 
     (void)nanosleep(&pause, NULL);
 }
 
-static inline int64_t value_of(int64_t iteration)
+static int64_t value_of(int64_t iteration)
 {
     return iteration * iteration + 7;
 }
 
 /* Results of own iterations need no packed data. */
-static inline int compute_own(void *user, int64_t first, int64_t count, const void *data, void *result)
+static int compute_own(void *user, int64_t first, int64_t count, const void *data, void *result)
 {
     body *b = user;
 
@@ -82,7 +82,7 @@ static inline int compute_own(void *user, int64_t first, int64_t count, const vo
 }
 
 /* The output of a failing callback. */
-static inline int fail(const body *b, void **bytes, size_t *size)
+static int fail(const body *b, void **bytes, size_t *size)
 {
     if (b->how == CODE) {
         return b->code;
@@ -93,7 +93,7 @@ static inline int fail(const body *b, void **bytes, size_t *size)
 }
 
 /* A label, one number for each iteration, and bytes that follow from their places. */
-static inline char *new_bundle(const body *b, const label *l, size_t *size)
+static char *new_bundle(const body *b, const label *l, size_t *size)
 {
     const size_t numbers = (size_t)l->count * sizeof(int64_t);
     char *bundle;
@@ -107,8 +107,8 @@ static inline char *new_bundle(const body *b, const label *l, size_t *size)
     return bundle;
 }
 
-static inline void check_bundle(const body *b, const char *bundle, size_t size, int owner, int helper, int64_t first,
-                                int64_t count)
+static void check_bundle(const body *b, const char *bundle, size_t size, int owner, int helper, int64_t first,
+                         int64_t count)
 {
     const size_t numbers = (size_t)count * sizeof(int64_t);
     label l;
@@ -124,7 +124,7 @@ static inline void check_bundle(const body *b, const char *bundle, size_t size, 
     }
 }
 
-static inline int pack(void *user, int to, int64_t first, int64_t count, void **data, size_t *bytes)
+static int pack(void *user, int to, int64_t first, int64_t count, void **data, size_t *bytes)
 {
     body *b = user;
     const label l = {first, count, b->rank, to};
@@ -148,8 +148,8 @@ static inline int pack(void *user, int to, int64_t first, int64_t count, void **
     return EQP_OK;
 }
 
-static inline int compute_away(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
-                               void **result, size_t *result_bytes)
+static int compute_away(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
+                        void **result, size_t *result_bytes)
 {
     body *b = user;
     const eqp_schedule_chunk part = eqp_loop_part(b->loop, owner);
@@ -177,7 +177,7 @@ static inline int compute_away(void *user, int owner, int64_t first, int64_t cou
     return EQP_OK;
 }
 
-static inline int take(void *user, int64_t first, int64_t count, const void *result, size_t bytes)
+static int take(void *user, int64_t first, int64_t count, const void *result, size_t bytes)
 {
     body *b = user;
 
@@ -197,8 +197,9 @@ static inline int take(void *user, int64_t first, int64_t count, const void *res
 
 static const eqp_loop_bundles bundles = {pack, compute_away, take};
 
-static inline void body_begin(MPI_Comm comm, body *b, const char *method, eqp_loop_options options)
+static void body_begin(MPI_Comm comm, body *b, const char *method, eqp_loop_options options)
 {
+    options.size = sizeof options;
     options.engine = EQP_LOOP_MASTER;
     options.bundles = true;
     *b = (body){.alone = mpi_test_size(comm) == 1,
@@ -211,7 +212,7 @@ static inline void body_begin(MPI_Comm comm, body *b, const char *method, eqp_lo
     CHECK_EQUAL(eqp_loop_create(comm, eqp_schedule_method_find(method), 0, NULL, &options, &b->loop), EQP_OK);
 }
 
-static inline void body_resize(body *b, int64_t mine)
+static void body_resize(body *b, int64_t mine)
 {
     CHECK_EQUAL(eqp_loop_resize(b->loop, mine), EQP_OK);
     b->part = eqp_loop_part(b->loop, b->rank);
@@ -222,20 +223,20 @@ static inline void body_resize(body *b, int64_t mine)
     b->times = mpi_test_alloc(mine, 1);
 }
 
-static inline void body_end(body *b)
+static void body_end(body *b)
 {
     eqp_loop_free(b->loop);
     free(b->result);
     free(b->times);
 }
 
-static inline int64_t sum_of(MPI_Comm comm, int64_t mine)
+static int64_t sum_of(MPI_Comm comm, int64_t mine)
 {
     CHECK_EQUAL(eqp_sum_int64(comm, 1, &mine), EQP_OK);
     return mine;
 }
 
-static inline int body_try(body *b, eqp_loop_result *mine)
+static int body_try(body *b, eqp_loop_result *mine)
 {
     for (int64_t i = 0; i < b->part.count; i++) {
         b->times[i] = 0;
@@ -249,7 +250,7 @@ static inline int body_try(body *b, eqp_loop_result *mine)
 }
 
 /* Runs once and compares the reported counts with the calls made. Returns the iterations computed by helpers. */
-static inline int64_t body_run(MPI_Comm comm, body *b, eqp_loop_result *result)
+static int64_t body_run(MPI_Comm comm, body *b, eqp_loop_result *result)
 {
     eqp_loop_result mine = {.chunks = -1};
     int64_t helped;
@@ -275,7 +276,7 @@ static inline int64_t body_run(MPI_Comm comm, body *b, eqp_loop_result *result)
 /* Ways for iterations to lie on ranks. */
 enum { LAYS = 7 };
 
-static inline int64_t lay(int way, int rank, int nranks)
+static int64_t lay(int way, int rank, int nranks)
 {
     switch (way) {
     case 0:

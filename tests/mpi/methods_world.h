@@ -194,26 +194,37 @@ static eqp_balance_options options_of(const world *w)
     return options;
 }
 
-/* Runs a method and returns the parts of all items on every rank. */
+/* Runs a method with these items of the rank and options; parts of all items on every rank, unless it fails. */
+static int balance_items(MPI_Comm comm, const eqp_method *method, const world *w, const eqp_balance_items *items,
+                         const eqp_balance_options *options, int *part, eqp_balance_result *result)
+{
+    const int nranks = mpi_test_size(comm);
+    int64_t *count = mpi_test_alloc(nranks, sizeof *count);
+    int mine[MOST_ITEMS];
+    const int code = eqp_balance(comm, method, items, options, mine, result);
+
+    for (int r = 0; r < nranks; r++) {
+        count[r] = last_of(&w->is, r, nranks) - first_of(&w->is, r, nranks);
+    }
+    if (code == EQP_OK) {
+        CHECK_EQUAL(eqp_gather_all(comm, sizeof *part, items->n, mine, count, part), EQP_OK);
+    }
+    free(count);
+    return code;
+}
+
 static void balance(MPI_Comm comm, const eqp_method *method, const world *w, int *part, eqp_balance_result *result)
 {
-    int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm), mine[MOST_ITEMS];
-    int64_t pin_first[MOST_ITEMS + 1], *count = mpi_test_alloc(nranks, sizeof *count);
-    eqp_balance_items items = items_of(w, rank, nranks, pin_first);
+    int64_t pin_first[MOST_ITEMS + 1];
+    const eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
     eqp_balance_options options = options_of(w);
     eqp_message message = {"none"};
 
     options.message = &message;
-    int code = eqp_balance(comm, method, &items, &options, mine, result);
-    if (code) {
+    if (balance_items(comm, method, w, &items, &options, part, result) != EQP_OK) {
         fprintf(stderr, "%s: %s\n", method->name, message.text);
+        CHECK(false);
     }
-    CHECK_EQUAL(code, EQP_OK);
-    for (int r = 0; r < nranks; r++) {
-        count[r] = last_of(&w->is, r, nranks) - first_of(&w->is, r, nranks);
-    }
-    CHECK_EQUAL(eqp_gather_all(comm, sizeof *part, items.n, mine, count, part), EQP_OK);
-    free(count);
 }
 
 #endif

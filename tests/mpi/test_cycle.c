@@ -185,6 +185,17 @@ static void record(world *w, eqp_step *step)
     CHECK_EQUAL(eqp_balancer_record(w->balancer, &work, step), EQP_OK);
 }
 
+/* Advice, the owners' move, and a step. */
+static eqp_advice live(MPI_Comm comm, world *w, int64_t left, eqp_step *step)
+{
+    eqp_advice advice;
+
+    CHECK_EQUAL(eqp_balancer_advise(w->balancer, left, &advice, NULL), EQP_OK);
+    move(comm, w, &advice);
+    record(w, step);
+    return advice;
+}
+
 /* The definition: largest over mean of each phase, and sums of both over the turns. part: [nphases][OWNERS]. */
 static eqp_cycle measure_phases(const world *w, int nparts, const int (*part)[OWNERS])
 {
@@ -221,13 +232,10 @@ MPI_TEST(a_cycle_is_reported_by_phase)
     for (int i = 0; i < 5; i++) {
         for (int m = 0; m < 2; m++) {
             const eqp_balancer_options options = options_of(m == 0 ? "sfc" : "levelled");
-            eqp_advice advice;
             eqp_step step = {.step = 0};
             world w;
             create(comm, &options, phases[i], &w);
-            CHECK_EQUAL(eqp_balancer_advise(w.balancer, 9, &advice, NULL), EQP_OK);
-            move(comm, &w, &advice);
-            record(&w, &step);
+            (void)live(comm, &w, 9, &step);
             const eqp_cycle cycle = measure(&w, w.size, w.home);
             CHECK_EQUAL(step.nphases, phases[i]);
             CHECK_NEAR(step.cycle_efficiency, cycle.efficiency, 1e-9);
@@ -254,7 +262,6 @@ MPI_TEST(one_phase_is_no_cycle)
     int home[2][OWNERS];
 
     for (int i = 0; i < 2; i++) {
-        eqp_advice advice;
         world w;
         create(comm, &options, 1, &w);
         if (i == 1) {
@@ -262,10 +269,8 @@ MPI_TEST(one_phase_is_no_cycle)
             eqp_balancer_free(w.balancer);
             CHECK_EQUAL(eqp_balancer_create(comm, &plain, &options, &w.balancer, NULL), EQP_OK);
         }
-        CHECK_EQUAL(eqp_balancer_advise(w.balancer, 9, &advice, NULL), EQP_OK);
-        move(comm, &w, &advice);
         step[i] = (eqp_step){.step = 0};
-        record(&w, &step[i]);
+        (void)live(comm, &w, 9, &step[i]);
         memcpy(home[i], w.home, sizeof home[i]);
         eqp_balancer_free(w.balancer);
     }
@@ -472,14 +477,11 @@ MPI_TEST(auto_levels)
 {
     eqp_balancer_options options = options_of("auto");
     eqp_step step = {.step = 0};
-    eqp_advice advice;
     world w;
 
     options.policy.mode = EQP_POLICY_NEVER; /* the only map of the run */
     create(comm, &options, 4, &w);
-    CHECK_EQUAL(eqp_balancer_advise(w.balancer, 1000000, &advice, NULL), EQP_OK);
-    move(comm, &w, &advice);
-    record(&w, &step);
+    (void)live(comm, &w, 1000000, &step);
     CHECK(w.size == 1 || strcmp(step.chosen, "sfc") != 0);
     CHECK(step.cycle_efficiency > 0.85);
     eqp_balancer_free(w.balancer);
@@ -519,12 +521,8 @@ MPI_TEST(each_phase_may_have_a_map)
         create(comm, &options, phases, &w);
         for (int s = 0; s < 6; s++) {
             int part[EQP_CYCLE_PHASES][OWNERS], runs = 1;
-            eqp_advice advice;
             eqp_step step = eqp_step_defaults();
-            CHECK_EQUAL(eqp_balancer_advise(w.balancer, 6 - s, &advice, NULL), EQP_OK);
-            CHECK_EQUAL(advice.changed, s % 2 == 0);
-            move(comm, &w, &advice);
-            record(&w, &step);
+            CHECK_EQUAL(live(comm, &w, 6 - s, &step).changed, s % 2 == 0);
             for (int o = 0; o < OWNERS; o++) {
                 runs += o > 0 && w.home[o] != w.home[o - 1];
                 for (int k = 0; k < phases; k++) {
@@ -555,11 +553,8 @@ static int count_late(MPI_Comm comm, const char *method, eqp_lazy *lazy, double 
     options.policy.every = 2;
     create(comm, &options, 4, &w);
     for (int s = 0; s < 8; s++) {
-        eqp_advice advice;
         eqp_step step = eqp_step_defaults();
-        CHECK_EQUAL(eqp_balancer_advise(w.balancer, 8 - s, &advice, NULL), EQP_OK);
-        move(comm, &w, &advice);
-        record(&w, &step);
+        const eqp_advice advice = live(comm, &w, 8 - s, &step);
         late += advice.action == EQP_RENEW && step.map_age > 0;
         CHECK(advice.action != EQP_RENEW || 1.0 / step.cycle_efficiency - 1.0 < 0.12);
         w.shift += shift;

@@ -212,23 +212,14 @@ MPI_TEST(cells_do_not_depend_on_the_spread)
 }
 
 /* One step of feedback with the loads that the parts of w->now would measure; all parts on every rank. */
-static int feed_back(MPI_Comm comm, world *w, const double *measured, int *part, eqp_balance_result *r)
+static int feed_back(MPI_Comm comm, const world *w, const double *measured, int *part, eqp_balance_result *r)
 {
-    int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm), mine[MOST_ITEMS];
-    int64_t pin_first[MOST_ITEMS + 1], *count = mpi_test_alloc(nranks, sizeof *count);
-    eqp_balance_items items = items_of(w, rank, nranks, pin_first);
+    int64_t pin_first[MOST_ITEMS + 1];
+    const eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
     eqp_balance_options options = options_of(w);
 
     options.part_load = measured;
-    const int code = eqp_balance(comm, eqp_method_find("feedback"), &items, &options, mine, r);
-    for (int q = 0; q < nranks; q++) {
-        count[q] = last_of(&w->is, q, nranks) - first_of(&w->is, q, nranks);
-    }
-    if (code == EQP_OK) {
-        CHECK_EQUAL(eqp_gather_all(comm, sizeof *part, items.n, mine, count, part), EQP_OK);
-    }
-    free(count);
-    return code;
+    return balance_items(comm, eqp_method_find("feedback"), w, &items, &options, part, r);
 }
 
 MPI_TEST(measured_loads_move_the_cuts)
@@ -287,5 +278,95 @@ MPI_TEST(loads_that_are_none_are_refused)
     CHECK_EQUAL(feed_back(comm, w, undefined, part, &r), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(feed_back(comm, w, endless, part, &r), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(feed_back(comm, w, differing, part, &r), mpi_test_size(comm) > 1 ? EQP_ERR_ARGUMENT : EQP_OK);
+    free(w);
+}
+
+/* ---- diffusion ---- */
+
+enum { ROW_PARTS = 6 };
+
+/* Items in a row along x. Pins are places between neighbours; each part has more work than the one before. */
+static world *make_row(void)
+{
+    world *w = make_world((problem){.n = MOST_ITEMS, .nparts = ROW_PARTS, .now = IN_ORDER});
+
+    for (int i = 0; i < MOST_ITEMS; i++) {
+        w->id[i] = i;
+        w->weight[i] = 1 + 4.0 * i / MOST_ITEMS;
+        w->pin_first[i + 1] = w->pin_first[i] + 3;
+        for (int k = 0; k < 3; k++) {
+            w->point[3 * i + k] = (k == 0 ? 0.05 * i : 0) + eqp_random_uniform(3, (uint64_t)i, (uint64_t)k);
+            w->pin[w->pin_first[i] + k] = i + k;
+        }
+    }
+    return w;
+}
+
+/* Neighbours are known by place, by pins, or by pins of some weights. All parts on every rank. */
+enum neighbours { BY_PLACE, BY_PINS, BY_WEIGHTS };
+
+static void diffuse(MPI_Comm comm, const world *w, const char *steps, enum neighbours known, bool now, int *part,
+                    eqp_balance_result *r)
+{
+    int64_t pin_first[MOST_ITEMS + 1];
+    double pin_weight[3 * MOST_ITEMS];
+    eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
+    eqp_balance_options options = options_of(w);
+
+    for (int k = 0; k < 3 * MOST_ITEMS; k++) {
+        pin_weight[k] = 1 + k % 3;
+    }
+    items.part_now = now ? items.part_now : NULL;
+    items.pin_first = known == BY_PLACE ? NULL : items.pin_first;
+    items.pin_weight = known == BY_WEIGHTS ? pin_weight : NULL;
+    options.imbalance_tol = eqp_balance_options_defaults().imbalance_tol;
+    CHECK_EQUAL(eqp_method_set(eqp_method_find("diffusion"), "steps", steps, &options.settings, NULL), EQP_OK);
+    CHECK_EQUAL(balance_items(comm, eqp_method_find("diffusion"), w, &items, &options, part, r), EQP_OK);
+}
+
+MPI_TEST(work_flows_step_by_step)
+{
+    for (int k = BY_PLACE; k <= BY_WEIGHTS; k++) {
+        world *w = make_row();
+        int part[MOST_ITEMS];
+        eqp_balance_result r;
+        eqp_part_loads loads;
+
+        CHECK_EQUAL(eqp__parts_load(MOST_ITEMS, w->weight, w->now, ROW_PARTS, NULL, NULL, &loads), EQP_OK);
+        CHECK(loads.imbalance > 0.5);
+        double before = loads.imbalance;
+        for (int step = 0; step < 40; step++) {
+            diffuse(comm, w, "1", (enum neighbours)k, true, part, &r);
+            CHECK(r.imbalance <= before + 1e-9);
+            for (int i = 0; i < MOST_ITEMS; i++) { /* in a row parts have neighbours to the left and to the right */
+                CHECK(abs(part[i] - w->now[i]) <= 1);
+            }
+            before = r.imbalance;
+            memcpy(w->now, part, sizeof part);
+        }
+        CHECK(before <= 0.06); /* stairs are left: each part has nearly an item more than the next */
+        diffuse(comm, w, "1000", (enum neighbours)k, true, part, &r);
+        CHECK(r.within);
+        free(w);
+    }
+}
+
+/* In one call, the same on any ranks. With unknown parts there is nothing to do but to cut the curve. */
+MPI_TEST(one_call_goes_all_the_way)
+{
+    world *w = make_row();
+    int part[MOST_ITEMS], alone[MOST_ITEMS];
+    eqp_balance_result r;
+
+    diffuse(comm, w, "1000", BY_WEIGHTS, true, part, &r);
+    CHECK(r.within);
+    CHECK(r.moved > 0 && r.moved < 3 * MOST_ITEMS / 4); /* even cuts of this row lie 383 items further in all */
+    diffuse(MPI_COMM_SELF, w, "1000", BY_WEIGHTS, true, alone, &r);
+    CHECK(memcmp(part, alone, sizeof part) == 0);
+    diffuse(comm, w, "1", BY_PLACE, false, part, &r);
+    CHECK(r.within);
+    for (int i = 1; i < MOST_ITEMS; i++) {
+        CHECK(part[i] >= part[i - 1]);
+    }
     free(w);
 }

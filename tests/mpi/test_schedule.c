@@ -89,10 +89,10 @@ static eqp_loop_engine engine; /* of all loops of a test */
 
 static eqp_loop *loop_of(MPI_Comm comm, const char *name, int64_t n, const eqp_loop_options *options)
 {
-    const eqp_loop_options defaults = eqp_loop_options_defaults();
-    eqp_loop_options how = options ? *options : defaults;
+    eqp_loop_options how = options ? *options : (eqp_loop_options){.grain = 0};
     eqp_loop *loop = NULL;
 
+    how.size = sizeof how;
     how.engine = engine;
     CHECK_EQUAL(eqp_loop_create(comm, eqp_schedule_method_find(name), n, NULL, &how, &loop), EQP_OK);
     CHECK(loop != NULL);
@@ -129,8 +129,7 @@ BOTH_ENGINES(every_method_computes_every_iteration_once)
 
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-            const eqp_loop_options options = {
-                .size = sizeof(eqp_loop_options), .yield = (m + k) % 2 == 1, .grain = (int64_t)k % 3};
+            const eqp_loop_options options = {.yield = (m + k) % 2 == 1, .grain = (int64_t)k % 3};
             body b = body_of(comm, sizes[k]);
             eqp_loop *loop = loop_of(comm, eqp_schedule_method_at(m)->name, sizes[k], &options);
             (void)run(comm, loop, &b);
@@ -169,7 +168,7 @@ BOTH_ENGINES(overrun_chunks_are_given_away)
     const int nranks = mpi_test_size(comm);
 
     for (int64_t grain = 1; grain <= 4; grain += 3) {
-        const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .yield = true, .grain = grain};
+        const eqp_loop_options options = {.yield = true, .grain = grain};
         body b = body_of(comm, (int64_t)EACH * nranks);
         eqp_loop *loop = loop_of(comm, "static", b.n, &options);
         eqp_loop_result mine;
@@ -193,8 +192,7 @@ BOTH_ENGINES(what_is_taken_is_given_away_again)
     const int nranks = mpi_test_size(comm);
 
     for (int k = 0; k < 24; k++) {
-        const eqp_loop_options options = {
-            .size = sizeof(eqp_loop_options), .yield = true, .grain = k % 4 == 3 ? INT64_MAX : k % 4};
+        const eqp_loop_options options = {.yield = true, .grain = k % 4 == 3 ? INT64_MAX : k % 4};
         body b = body_of(comm, 10 * nranks + 7 * k);
         eqp_loop *loop = loop_of(comm, k % 2 ? "fractiling" : "static", b.n, &options);
         b.slow = k % nranks;
@@ -211,7 +209,7 @@ BOTH_ENGINES(what_is_taken_is_given_away_again)
 BOTH_ENGINES(who_waits_for_more_hears_of_a_failure)
 {
     static const int codes[] = {EQP_ERR_DATA, EQP_ERR_MPI};
-    const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .yield = true, .grain = 1};
+    const eqp_loop_options options = {.yield = true, .grain = 1};
 
     for (int k = 0; k < 6; k++) {
         body b = body_of(comm, 60 * mpi_test_size(comm));
@@ -233,11 +231,8 @@ BOTH_ENGINES(who_waits_for_more_hears_of_a_failure)
 /* Data come from the owner and results return to it, whichever rank computes. */
 BOTH_ENGINES(data_travel_and_results_return)
 {
-    const eqp_loop_options options = {.size = sizeof(eqp_loop_options),
-                                      .data_bytes = sizeof(int64_t),
-                                      .result_bytes = sizeof(int64_t),
-                                      .yield = true,
-                                      .grain = 3};
+    const eqp_loop_options options = {
+        .data_bytes = sizeof(int64_t), .result_bytes = sizeof(int64_t), .yield = true, .grain = 3};
     const int64_t n = 500;
     const eqp_schedule_chunk part = eqp__schedule_part(n, mpi_test_size(comm), mpi_test_rank(comm));
     int64_t *data = mpi_test_alloc(part.count, sizeof *data), *result = mpi_test_alloc(part.count, sizeof *result);
@@ -279,8 +274,7 @@ static int compute_large(void *user, int64_t first, int64_t count, const void *d
 BOTH_ENGINES(large_data_travel_in_pieces)
 {
     size_t size = 700001;
-    const eqp_loop_options options = {
-        .size = sizeof(eqp_loop_options), .data_bytes = size, .result_bytes = sizeof(double)};
+    const eqp_loop_options options = {.data_bytes = size, .result_bytes = sizeof(double)};
     const int64_t n = 9;
     const eqp_schedule_chunk part = eqp__schedule_part(n, mpi_test_size(comm), mpi_test_rank(comm));
     unsigned char *data = mpi_test_alloc(part.count, size);
@@ -327,8 +321,7 @@ BOTH_ENGINES(bad_clocks_lose_nothing)
 
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         for (int c = 0; c < 3; c++) {
-            const eqp_loop_options options = {
-                .size = sizeof(eqp_loop_options), .clock.seconds = clocks[c], .yield = c == 1};
+            const eqp_loop_options options = {.clock.seconds = clocks[c], .yield = c == 1};
             body b = body_of(comm, 200);
             eqp_loop *loop = loop_of(comm, eqp_schedule_method_at(m)->name, 200, &options);
             const eqp_loop_result mine = run(comm, loop, &b);
@@ -359,7 +352,7 @@ static int compute_by_rank(void *user, int64_t first, int64_t count, const void 
 
 BOTH_ENGINES(speeds_are_learnt_from_time_steps)
 {
-    const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .clock = {told_clock, &told_seconds}};
+    const eqp_loop_options options = {.clock = {told_clock, &told_seconds}};
     int rank = mpi_test_rank(comm);
     const int nranks = mpi_test_size(comm);
     const eqp_loop_work work = {.compute = compute_by_rank, .user = &rank};
@@ -394,8 +387,7 @@ BOTH_ENGINES(failures_reach_all_ranks)
     }
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         const size_t bytes = m % 3 == 0 ? 0 : sizeof *data;
-        const eqp_loop_options options = {
-            .size = sizeof(eqp_loop_options), .data_bytes = bytes, .result_bytes = bytes, .yield = m % 2 == 0};
+        const eqp_loop_options options = {.data_bytes = bytes, .result_bytes = bytes, .yield = m % 2 == 0};
         body b = body_of(comm, 100);
         const eqp_loop_work work = {.compute = compute, .user = &b, .data = data, .result = result};
         eqp_loop_result mine = {.chunks = -7};

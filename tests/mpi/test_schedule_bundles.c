@@ -16,13 +16,9 @@ MPI_TEST(every_method_computes_every_iteration_once)
         for (int yield = 0; yield < 2; yield++) {
             body b;
             body_begin(comm, &b, eqp_schedule_method_at(m)->name,
-                       (eqp_loop_options){.size = sizeof(eqp_loop_options),
-                                          .yield = yield == 1,
-                                          .grain = m % 3,
-                                          .most_given = m * (1 + yield) % 4});
+                       (eqp_loop_options){.yield = yield == 1, .grain = m % 3, .most_given = m * (1 + yield) % 4});
             (void)body_run(comm, &b, NULL); /* no parts yet: no iterations */
-            /* A third of the work if many ranks share few cores. */
-            for (int way = 0; way<LAYS; way += nranks> 7 ? 3 : 1) {
+            for (int way = 0; way < LAYS; way++) {
                 body_resize(&b, lay((way + m) % LAYS, rank, nranks));
                 (void)body_run(comm, &b, NULL);
                 (void)body_run(comm, &b, NULL);
@@ -41,12 +37,12 @@ static int draw(uint64_t *at, int n)
 /* Random methods, parts, bundles, sleeping ranks, failing ranks. */
 MPI_TEST(random_loops_lose_nothing)
 {
-    const int nranks = mpi_test_size(comm), tries = nranks > 7 ? 12 : 40;
+    const int nranks = mpi_test_size(comm);
     uint64_t at = 0;
 
-    for (int k = 0; k < tries; k++) {
+    for (int k = 0; k < 40; k++) {
         const int method = draw(&at, eqp_schedule_method_count()), failing = draw(&at, 3 * nranks);
-        eqp_loop_options options = {.size = sizeof(eqp_loop_options), .yield = draw(&at, 2) == 1};
+        eqp_loop_options options = {.yield = draw(&at, 2) == 1};
         body b;
         options.grain = draw(&at, 4);
         options.most_given = draw(&at, 6);
@@ -79,7 +75,7 @@ MPI_TEST(parts_are_what_ranks_say)
     int64_t first = 0;
     body b;
 
-    body_begin(comm, &b, "guided", (eqp_loop_options){.size = sizeof(eqp_loop_options)});
+    body_begin(comm, &b, "guided", (eqp_loop_options){.grain = 0});
     CHECK_EQUAL(eqp_loop_part(b.loop, 0).count, 0);
     body_resize(&b, lay(6, b.rank, nranks));
     for (int r = 0; r < nranks; r++) {
@@ -101,8 +97,7 @@ MPI_TEST(slow_ranks_are_helped)
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         for (int slow = 0; slow<nranks; slow += nranks> 1 ? nranks - 1 : 1) {
             body b;
-            body_begin(comm, &b, names[k],
-                       (eqp_loop_options){.size = sizeof(eqp_loop_options), .grain = 1, .most_given = 4});
+            body_begin(comm, &b, names[k], (eqp_loop_options){.grain = 1, .most_given = 4});
             body_resize(&b, b.rank == slow ? 80 : 2);
             b.slow = slow;
             CHECK(nranks == 1 || body_run(comm, &b, NULL) > 0);
@@ -124,8 +119,7 @@ MPI_TEST(static_parts_are_one_chunk_each)
     eqp_loop_result mine;
     body b;
 
-    body_begin(comm, &b, "static",
-               (eqp_loop_options){.size = sizeof(eqp_loop_options), .most_given = 1}); /* of what is not given */
+    body_begin(comm, &b, "static", (eqp_loop_options){.most_given = 1}); /* of what is not given */
     b.packs = false;
     body_resize(&b, lay(6, b.rank, mpi_test_size(comm)) - 3);
     CHECK_EQUAL(body_run(comm, &b, &mine), 0);
@@ -142,8 +136,7 @@ MPI_TEST(own_chunks_are_given_away_in_mid_chunk)
     for (int64_t most = 0; most < 3; most++) {
         eqp_loop_result mine;
         body b;
-        body_begin(comm, &b, "static",
-                   (eqp_loop_options){.size = sizeof(eqp_loop_options), .yield = true, .grain = 1, .most_given = most});
+        body_begin(comm, &b, "static", (eqp_loop_options){.yield = true, .grain = 1, .most_given = most});
         body_resize(&b, b.rank == 0 ? 60 : 3);
         b.slow = 0;
         CHECK((body_run(comm, &b, &mine) > 0) == (nranks > 1));
@@ -160,8 +153,7 @@ MPI_TEST(bundles_have_any_size)
 
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
         body b;
-        body_begin(comm, &b, "guided",
-                   (eqp_loop_options){.size = sizeof(eqp_loop_options), .yield = true, .grain = 1, .most_given = 3});
+        body_begin(comm, &b, "guided", (eqp_loop_options){.yield = true, .grain = 1, .most_given = 3});
         b.extra = sizes[k];
         b.slow = 0;
         body_resize(&b, b.rank == 0 ? 20 : b.rank == nranks - 1 ? 5 : 0);
@@ -200,8 +192,7 @@ MPI_TEST(speeds_outlive_the_parts)
     body b;
 
     told_seconds = 0;
-    body_begin(comm, &b, "adaptive-weighted-factoring",
-               (eqp_loop_options){.size = sizeof(eqp_loop_options), .clock = {told_clock, &told_seconds}});
+    body_begin(comm, &b, "adaptive-weighted-factoring", (eqp_loop_options){.clock = {told_clock, &told_seconds}});
     b.work.compute = compute_by_rank;
     b.work.bundles = &timed;
     body_resize(&b, 40);

@@ -32,8 +32,7 @@ MPI_TEST(failures_reach_all_ranks)
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         for (int owner = 0; owner<nranks; owner += nranks> 1 ? nranks - 1 : 1) {
             body b;
-            body_begin(comm, &b, names[k],
-                       (eqp_loop_options){.size = sizeof(eqp_loop_options), .yield = true, .grain = 1});
+            body_begin(comm, &b, names[k], (eqp_loop_options){.yield = true, .grain = 1});
             b.slow = owner;
             b.extra = k % 2 * 9000;
             b.code = EQP_ERR_DATA;
@@ -55,7 +54,7 @@ MPI_TEST(the_lowest_failing_rank_is_heard)
     static const int codes[] = {EQP_ERR_DATA, EQP_ERR_STATE, EQP_ERR_INTERNAL};
     body b;
 
-    body_begin(comm, &b, "static", (eqp_loop_options){.size = sizeof(eqp_loop_options)});
+    body_begin(comm, &b, "static", (eqp_loop_options){.grain = 0});
     body_resize(&b, 5);
     b.code = codes[b.rank % 3];
     for (int first = 0; first < 2; first++) {
@@ -80,7 +79,7 @@ MPI_TEST(bundles_that_are_none_are_refused)
 
     for (int owner = 0; owner<nranks; owner += nranks> 1 ? nranks - 1 : 1) {
         body b;
-        body_begin(comm, &b, "self", (eqp_loop_options){.size = sizeof(eqp_loop_options), .grain = 1});
+        body_begin(comm, &b, "self", (eqp_loop_options){.grain = 1});
         b.slow = owner;
         b.code = EQP_ERR_DATA;
         body_resize(&b, b.rank == owner ? 30 : 0);
@@ -116,9 +115,8 @@ MPI_TEST(bad_clocks_lose_nothing)
         for (int c = 0; c < 2; c++) {
             eqp_loop_result mine;
             body b;
-            body_begin(
-                comm, &b, eqp_schedule_method_at(m)->name,
-                (eqp_loop_options){.size = sizeof(eqp_loop_options), .clock.seconds = clocks[c], .yield = c == 1});
+            body_begin(comm, &b, eqp_schedule_method_at(m)->name,
+                       (eqp_loop_options){.clock.seconds = clocks[c], .yield = c == 1});
             body_resize(&b, lay(1 + (m + c) % (LAYS - 1), b.rank, mpi_test_size(comm)));
             (void)body_run(comm, &b, &mine);
             CHECK(mine.refused >= (mine.iterations > 0));
