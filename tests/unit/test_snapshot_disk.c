@@ -163,16 +163,3 @@ TEST(a_folder_that_takes_nothing_is_named)
     assert_int_equal(chmod(folder, 0700), 0);
     assert_int_equal(unlink(path), 0);
 }
-
-TEST(a_target_that_is_no_file_is_refused)
-{
-    eqp_message message = {""};
-
-    assert_int_equal(mkdir(in_folder("inner"), 0700), 0);
-    for (int what = 0; what < 3; what++) {
-        assert_int_equal(write_some(what, in_folder("inner"), &message), EQP_ERR_IO);
-        assert_non_null(strstr(message.text, "inner: is a directory"));
-    }
-    assert_int_equal(files_in_folder(false), 1);
-    assert_int_equal(rmdir(in_folder("inner")), 0);
-}

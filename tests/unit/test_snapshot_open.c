@@ -149,13 +149,7 @@ static void check_real_file(const char *path, int k)
     assert_true(isnan(real_files[k].last_z) || whole.column[3][whole.n - 1] == real_files[k].last_z);
     for (int parts = 3, p = 0; p < parts; p++) {
         int64_t first = whole.n * p / parts;
-        FREED_BY(particles_free) particles slice = particles_new(whole.n * (p + 1) / parts - first);
-
-        read_good(s, first, &slice);
-        for (int c = 0; c < 7; c++) {
-            assert_memory_equal(slice.column[c], whole.column[c] + first, (size_t)slice.n * sizeof(double));
-        }
-        assert_memory_equal(slice.id, whole.id + first, (size_t)slice.n * sizeof *slice.id);
+        check_slice(s, first, whole.n * (p + 1) / parts - first, &whole);
     }
 }
 

@@ -102,13 +102,7 @@ TEST(slices_of_many_lines_start_where_they_should)
     save(in_folder("a"), &file);
     FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     for (int k = 7; k >= 0; k--) {
-        FREED_BY(particles_free) particles p = particles_new(cut[k + 1] - cut[k]);
-
-        read_good(s, cut[k], &p);
-        for (int c = 0; c < 7; c++) {
-            assert_memory_equal(p.column[c], whole.column[c] + cut[k], (size_t)p.n * sizeof(double));
-        }
-        assert_memory_equal(p.id, whole.id + cut[k], (size_t)p.n * sizeof *p.id);
+        check_slice(s, cut[k], cut[k + 1] - cut[k], &whole);
     }
     free(file.p);
 }

@@ -151,20 +151,12 @@ TEST(any_number_of_types)
 TEST(more_rows_than_a_buffer_holds)
 {
     eqp_snapshot_layout l = eqp_snapshot_layout_defaults();
-    particles whole, back;
 
     l.type_n[1] = 40000;
-    whole = noisy_particles(&l);
-    back = particles_new(whole.n);
+    FREED_BY(particles_free) particles whole = noisy_particles(&l);
     write_whole(in_folder("a"), &l, &whole);
     FREED(eqp_snapshot) *s = open_good(in_folder("a"));
-    read_good(s, 0, &back);
-    for (int c = 0; c < 7; c++) {
-        assert_memory_equal(back.column[c], whole.column[c], (size_t)whole.n * sizeof(double));
-    }
-    assert_memory_equal(back.id, whole.id, (size_t)whole.n * sizeof *whole.id);
-    particles_free(&back);
-    particles_free(&whole);
+    check_slice(s, 0, whole.n, &whole);
 }
 
 TEST(velocities_and_ids_may_be_left_out)
@@ -440,13 +432,26 @@ TEST(the_header_is_complete)
     H5Fclose(file);
 }
 
+/* Reads a whole dataset of f.hdf5; returns the number of its dimensions. */
+static int read_dataset(const char *name, hid_t memory, void *to, hsize_t dimension[2])
+{
+    const hid_t file = H5Fopen(in_folder("f.hdf5"), H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(dataset);
+    const int ndims = H5Sget_simple_extent_dims(space, dimension, NULL);
+
+    assert_true(H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) >= 0);
+    H5Sclose(space);
+    H5Dclose(dataset);
+    H5Fclose(file);
+    return ndims;
+}
+
 TEST(tables_hold_what_was_written)
 {
     static const eqp_column column[] = {{"ids", EQP_KIND_UINT64, 1}, {"forces", EQP_KIND_DOUBLE, 3}};
     uint64_t id[N], id_back[N];
     double f[3][N], f_back[N][3];
     hsize_t dimension[2];
-    hid_t file, dataset, space;
     eqp_table_writer *writer;
 
     for (int64_t i = 0; i < N; i++) {
@@ -467,28 +472,15 @@ TEST(tables_hold_what_was_written)
     assert_ok(eqp_table_write_rows(writer, 0, (const void *const[]){NULL, NULL, NULL, NULL}, NULL));
     assert_ok(eqp_table_write_finish(writer, NULL));
     assert_int_equal(files_in_folder(false), 1);
-    file = H5Fopen(in_folder("f.hdf5"), H5F_ACC_RDONLY, H5P_DEFAULT);
-    dataset = H5Dopen2(file, "ids", H5P_DEFAULT);
-    space = H5Dget_space(dataset);
-    assert_int_equal(H5Sget_simple_extent_ndims(space), 1);
-    assert_true(H5Dread(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, id_back) >= 0);
+    assert_int_equal(read_dataset("ids", H5T_NATIVE_UINT64, id_back, dimension), 1);
     assert_memory_equal(id_back, id, sizeof id);
-    H5Sclose(space);
-    H5Dclose(dataset);
-    dataset = H5Dopen2(file, "forces", H5P_DEFAULT);
-    space = H5Dget_space(dataset);
-    assert_int_equal(H5Sget_simple_extent_dims(space, dimension, NULL), 2);
-    assert_int_equal(dimension[0], N);
-    assert_int_equal(dimension[1], 3);
-    assert_true(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, f_back) >= 0);
+    assert_int_equal(read_dataset("forces", H5T_NATIVE_DOUBLE, f_back, dimension), 2);
+    assert_true(dimension[0] == N && dimension[1] == 3);
     for (int64_t i = 0; i < N; i++) {
         for (int c = 0; c < 3; c++) {
             assert_true(f_back[i][c] == f[c][i]);
         }
     }
-    H5Sclose(space);
-    H5Dclose(dataset);
-    H5Fclose(file);
 }
 
 TEST(a_table_may_be_empty_or_given_up)
