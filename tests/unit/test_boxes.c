@@ -40,8 +40,7 @@ static int make_points(void **state)
     (void)state;
     for (int i = 0; i < POINTS; i++) {
         for (int d = 0; d < 3; d++) {
-            double u = uniform(3 * (uint64_t)i + (uint64_t)d);
-            double place = i % 2 ? u : 0.3 + 0.2 * u * u;
+            double u = uniform(3 * (uint64_t)i + (uint64_t)d), place = i % 2 ? u : 0.3 + 0.2 * u * u;
             point[i][d] = low0[d] + (high0[d] - low0[d]) * place;
         }
     }

@@ -13,36 +13,41 @@ static const eqp_methods own = {rows, 2};
 static const eqp_choice_options usual = {.strategy = EQP_SAMPLE_STRIDE, .rate = 0.5, .threshold = 2};
 static const eqp_map_options run = {.imbalance_tol = 0.1, .seed = 7};
 
-TEST(a_word_changes_what_it_names_and_nothing_else)
+static eqp_choice choice_of(const char *text)
 {
-    eqp_message message = {""};
     eqp_choice c;
 
-    assert_ok(eqp_choice_parse(&own, &usual, "interaction", &c, &message));
+    assert_ok(eqp_choice_parse(&own, &usual, text, &c, NULL));
+    return c;
+}
+
+TEST(a_word_changes_what_it_names_and_nothing_else)
+{
+    eqp_choice c = choice_of("interaction");
+
     assert_ptr_equal(c.method, eqp_method_find("interaction"));
     assert_true(c.options.pins == 0 && !c.options.full && c.options.start == NULL);
     const eqp_map_options made = eqp__map_options_with(&run, &c);
     assert_true(made.imbalance_tol == 0.1 && made.how.rate == 0.5 && made.seed == 7 && made.method == c.method);
-    assert_ok(eqp_choice_parse(&own, &usual, "interaction:pins=2", &c, &message));
+    c = choice_of("interaction:pins=2");
     assert_true(c.options.pins == 2 && c.options.rate == 0.5);
     assert_string_equal(c.word, "interaction:pins=2");
-    assert_ok(eqp_choice_parse(&own, &usual, "interaction:full,start=rcb", &c, &message));
+    c = choice_of("interaction:full,start=rcb");
     assert_true(c.options.full && c.options.pins == 0);
     assert_ptr_equal(c.options.start, eqp_method_find("rcb"));
-    assert_ok(eqp_choice_parse(&own, &usual, "interaction:start=curve", &c, &message));
+    c = choice_of("interaction:start=curve");
     assert_null(c.options.start);
-    assert_ok(eqp_choice_parse(&own, &usual, "interaction:strategy=adaptive,rate=0.016,threshold=4", &c, &message));
+    c = choice_of("interaction:strategy=adaptive,rate=0.016,threshold=4");
     assert_true(c.options.strategy == EQP_SAMPLE_ADAPTIVE && c.options.rate == 0.016);
     assert_true(c.options.threshold == 4);
 }
 
 TEST(rows_of_the_table_come_first)
 {
-    eqp_choice c;
+    eqp_choice c = choice_of("sfc");
 
-    assert_ok(eqp_choice_parse(&own, &usual, "sfc", &c, NULL));
     assert_ptr_equal(c.method, eqp_method_find("sfc"));
-    assert_ok(eqp_choice_parse(&own, &usual, "slabs", &c, NULL));
+    c = choice_of("slabs");
     assert_ptr_equal(c.method, &slabs);
     assert_int_equal(eqp_choice_parse(NULL, &usual, "slabs", &c, NULL), EQP_ERR_UNKNOWN);
     assert_ptr_equal(eqp_methods_at(&own, eqp_method_count() + 1), &slabs);
@@ -52,61 +57,49 @@ TEST(rows_of_the_table_come_first)
     assert_null(eqp_methods_at(NULL, eqp_method_count() + 1));
 }
 
-static bool wants_units(const eqp_choice *c)
+static bool wants(const eqp_choice *c, bool (*what)(const eqp_map_options *))
 {
     const eqp_map_options made = eqp__map_options_with(&run, c);
 
-    return eqp__map_options_wants_units(&made);
+    return what(&made);
 }
 
-static bool wants_pins(const eqp_choice *c)
-{
-    const eqp_map_options made = eqp__map_options_with(&run, c);
-
-    return eqp__map_options_wants_pins(&made);
-}
-
-static bool wants_trial(const eqp_choice *c)
-{
-    const eqp_map_options made = eqp__map_options_with(&run, c);
-
-    return eqp__map_options_wants_trial(&made);
-}
+#define wants_units(c) wants(c, eqp__map_options_wants_units)
+#define wants_pins(c) wants(c, eqp__map_options_wants_pins)
+#define wants_trial(c) wants(c, eqp__map_options_wants_trial)
 
 /* Options of choices, for any table of rows. */
 TEST(owners_can_be_split_and_steps_even)
 {
-    eqp_choice c;
+    eqp_choice c = choice_of("sfc");
 
-    assert_ok(eqp_choice_parse(NULL, &usual, "sfc", &c, NULL));
     assert_false(wants_units(&c) || wants_trial(&c));
-    assert_ok(eqp_choice_parse(NULL, &usual, "sfc:even=load", &c, NULL));
+    c = choice_of("sfc:even=load");
     assert_false(wants_units(&c) || wants_trial(&c));
-    assert_ok(eqp_choice_parse(NULL, &usual, "sfc:split", &c, NULL));
+    c = choice_of("sfc:split");
     assert_true(wants_units(&c) && wants_trial(&c) && !c.options.even);
-    assert_ok(eqp_choice_parse(NULL, &usual, "rcb:split,even=step", &c, NULL));
+    c = choice_of("rcb:split,even=step");
     assert_true(wants_units(&c) && wants_trial(&c) && c.options.even);
-    assert_ok(eqp_choice_parse(NULL, &usual, "interaction:pins=2,even=step", &c, NULL));
+    c = choice_of("interaction:pins=2,even=step");
     assert_true(c.options.even && c.options.pins == 2);
     assert_string_equal(c.word, "interaction:pins=2,even=step");
-    assert_ok(eqp_choice_parse(NULL, &usual, "sfc:even=load,maps=phase", &c, NULL));
+    c = choice_of("sfc:even=load,maps=phase");
     assert_true(c.options.maps == 1 && c.options.homes == 1 && !wants_trial(&c)); /* data stay where they are */
-    assert_ok(eqp_choice_parse(NULL, &usual, "sfc:maps=cycle", &c, NULL));
+    c = choice_of("sfc:maps=cycle");
     assert_true(c.options.maps == 0 && c.options.homes == 0);
 }
 
 /* Whole owners and units may be assigned by their pins, or start from parts that are. */
 TEST(pins_are_wanted_by_rows_and_by_what_they_start_from)
 {
-    eqp_choice c;
+    eqp_choice c = choice_of("hypergraph:even=step");
 
-    assert_ok(eqp_choice_parse(NULL, &usual, "hypergraph:even=step", &c, NULL));
     assert_true(wants_pins(&c) && !wants_units(&c) && wants_trial(&c));
-    assert_ok(eqp_choice_parse(NULL, &usual, "diffusion:start=hypergraph", &c, NULL));
+    c = choice_of("diffusion:start=hypergraph");
     assert_true(wants_pins(&c) && !wants_units(&c));
-    assert_ok(eqp_choice_parse(NULL, &usual, "diffusion", &c, NULL));
+    c = choice_of("diffusion");
     assert_false(wants_pins(&c));
-    assert_ok(eqp_choice_parse(NULL, &usual, "interaction", &c, NULL));
+    c = choice_of("interaction");
     assert_true(wants_pins(&c) && wants_units(&c));
 }
 
@@ -151,9 +144,9 @@ TEST(methods_have_options_of_their_own)
     eqp_choice c;
 
     assert_string_equal(columns->name, "columns");
-    assert_ok(eqp_choice_parse(NULL, &usual, "tiles:aspect=1.5", &c, NULL));
+    c = choice_of("tiles:aspect=1.5");
     assert_true(real_at(&c, c.method->option->offset) == 1.5);
-    assert_ok(eqp_choice_parse(NULL, &usual, "jagged:columns=4,aspect=2", &c, NULL));
+    c = choice_of("jagged:columns=4,aspect=2");
     assert_true(real_at(&c, c.method->option->offset) == 2);
     assert_int_equal(c.settings.word[columns->offset / sizeof(int64_t)], 4);
     assert_int_equal(eqp_choice_parse(NULL, &usual, "tiles:columns=4", &c, NULL), EQP_ERR_UNKNOWN);
@@ -169,7 +162,7 @@ TEST(suggestions_give_way)
     eqp_choice c;
     eqp_settings *settings = &c.settings;
 
-    assert_ok(eqp_choice_parse(NULL, &usual, "tiles", &c, NULL));
+    c = choice_of("tiles");
     assert_ok(eqp__method_suggest(tiles, "aspect", 3.5, settings));
     assert_true(real_at(&c, tiles->option->offset) == 3.5);
     assert_ok(eqp__method_suggest(tiles, "aspect", 7, settings));

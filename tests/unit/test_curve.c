@@ -17,8 +17,7 @@ static uint64_t cell_number(int level, uint32_t x, uint32_t y, uint32_t z)
 
 static void assert_share_a_face(uint64_t a, uint64_t b)
 {
-    uint32_t p[3];
-    uint32_t q[3];
+    uint32_t p[3], q[3];
     int64_t distance = 0;
 
     eqp_hilbert_cell(a, &p[0], &p[1], &p[2]);
@@ -41,8 +40,7 @@ TEST(low_levels_are_octree_cells)
         uint32_t before[3] = {0, 0, 0};
         memset(seen, 0, sizeof seen);
         for (uint64_t i = 0; i < (uint64_t)1 << (3 * level); i++) {
-            uint32_t first[3];
-            uint32_t last[3];
+            uint32_t first[3], last[3];
             eqp_hilbert_cell(i * run, &first[0], &first[1], &first[2]);
             eqp_hilbert_cell(i * run + run - 1, &last[0], &last[1], &last[2]);
             const uint64_t cell = cell_number(level, first[0], first[1], first[2]);
@@ -84,8 +82,7 @@ TEST(cells_that_follow_share_a_face)
 TEST(prefixes_name_cells_at_every_level)
 {
     for (uint64_t i = 0; i < 20000; i++) {
-        uint32_t a[3];
-        uint32_t b[3];
+        uint32_t a[3], b[3];
         /* Two grid cells that agree in the first `common` levels and differ in the next one. */
         const int common = (int)(i % EQP_CURVE_BITS);
         const uint32_t half = CELLS >> (common + 1);
@@ -95,8 +92,7 @@ TEST(prefixes_name_cells_at_every_level)
         }
         const int axis = (int)(i % 3);
         b[axis] = (b[axis] & ~half) | (~a[axis] & half);
-        const uint64_t key_a = eqp__hilbert_key(a[0], a[1], a[2]);
-        const uint64_t key_b = eqp__hilbert_key(b[0], b[1], b[2]);
+        const uint64_t key_a = eqp__hilbert_key(a[0], a[1], a[2]), key_b = eqp__hilbert_key(b[0], b[1], b[2]);
         const int shift = 3 * (EQP_CURVE_BITS - common);
         assert_int_equal(key_a >> shift, key_b >> shift);
         assert_true(key_a >> (shift - 3) != key_b >> (shift - 3));
@@ -111,8 +107,7 @@ TEST(key_and_cell_are_inverse)
         const uint64_t key = eqp_random_below(4, 0, i, EQP_CURVE_END);
         eqp_hilbert_cell(key, &c[0], &c[1], &c[2]);
         assert_int_equal(eqp__hilbert_key(c[0], c[1], c[2]), key);
-        const uint32_t x = (uint32_t)eqp_random_below(4, 1, i, CELLS);
-        const uint32_t y = (uint32_t)eqp_random_below(4, 2, i, CELLS);
+        const uint32_t x = (uint32_t)eqp_random_below(4, 1, i, CELLS), y = (uint32_t)eqp_random_below(4, 2, i, CELLS);
         const uint32_t z = (uint32_t)eqp_random_below(4, 3, i, CELLS);
         eqp_hilbert_cell(eqp__hilbert_key(x, y, z), &c[0], &c[1], &c[2]);
         assert_true(c[0] == x && c[1] == y && c[2] == z);
@@ -148,8 +143,7 @@ TEST(points_fall_into_their_cells)
 
     for (uint64_t i = 0; i < 5000; i++) {
         uint32_t c[3];
-        double low[3];
-        double middle[3];
+        double low[3], middle[3];
         uint64_t key[2];
         for (int d = 0; d < 3; d++) {
             /* Faces of octree cells belong to the cell above them; 10 / 2^k is exact. */

@@ -6,6 +6,8 @@
 
 #include "evaluation_world.h"
 
+FREES(eqp_evaluation, eqp_evaluation_free)
+
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -105,7 +107,7 @@ TEST(every_plan_is_what_simulations_add_up_to)
         eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
         eqp_evaluated best, chosen;
         assignment_make(nparts, &a);
-        eqp_evaluation *e = evaluation_of(&a, 0, 1);
+        FREED(eqp_evaluation) *e = evaluation_of(&a, 0, 1);
         const int nplans = eqp__exchange_plans(nparts, &network, plan);
         assert_ok(eqp__evaluation_best(e, &network, &chosen));
         for (int i = 0; i < nplans; i++) {
@@ -130,7 +132,6 @@ TEST(every_plan_is_what_simulations_add_up_to)
         assert_true(best.step_seconds == chosen.step_seconds);
         assert_memory_equal(&best.plan, &chosen.plan, sizeof best.plan);
         assert_true(memcmp(eqp__evaluation_loads(e), a.load, (size_t)nparts * sizeof *a.load) == 0);
-        eqp_evaluation_free(e);
     }
 }
 
@@ -224,7 +225,7 @@ TEST(parts_need_memory)
         eqp_traffic traffic = arrays_of(&sent);
         eqp_evaluated r;
         assignment_make(nparts, &a);
-        eqp_evaluation *e = evaluation_of(&a, 0, 1);
+        FREED(eqp_evaluation) *e = evaluation_of(&a, 0, 1);
         traffic.memory = need;
         for (int p = 0; p < nparts; p++) {
             capacity[p] = 1e6 * (1 + p % 3);
@@ -254,7 +255,6 @@ TEST(parts_need_memory)
         assert_ok(eqp_evaluation_memory(e, NULL, NULL, 0));
         assert_ok(eqp__evaluation_best(e, &network, &r));
         assert_true(r.memory_max == own[nparts - 1] && r.memory_use == 0);
-        eqp_evaluation_free(e);
     }
 }
 
@@ -264,7 +264,7 @@ TEST(an_evaluation_reports_its_size)
     enum { BLOCKS = 100000, PARTS = 4 };
     static const int back[1] = {0}, ghosts[1] = {1};
     const double block = sizeof(eqp__block) + sizeof(eqp__slot), need = sizeof(uint64_t);
-    eqp_evaluation *e = NULL;
+    FREED(eqp_evaluation) *e = NULL;
 
     assert_ok(eqp_evaluation_create(PARTS, 1, back, ghosts, &e));
     const double empty = eqp__evaluation_bytes(e);
@@ -274,7 +274,6 @@ TEST(an_evaluation_reports_its_size)
     }
     const double grown = eqp__evaluation_bytes(e) - empty;
     assert_true(grown > BLOCKS * (block + need) && grown < 5 * BLOCKS * (block + need));
-    eqp_evaluation_free(e);
 }
 
 /* Of a cycle every turn ends together, all by the plan that is best for the whole. */
@@ -325,7 +324,7 @@ TEST(evaluations_can_be_extended_after_a_result)
     const eqp_network network = EQP_NETWORK_DEFAULTS;
     const eqp_exchange_plan plan = {EQP_STAGES_TWO, 4, 1};
     world_traffic simulated = {.seconds = {0}};
-    eqp_evaluation *e = NULL;
+    FREED(eqp_evaluation) *e = NULL;
     eqp_evaluated r;
 
     assignment_make(24, &a);
@@ -341,7 +340,6 @@ TEST(evaluations_can_be_extended_after_a_result)
     const eqp_evaluated expected = by_force(&a, &network, &plan, &simulated);
     assert_ok(eqp__evaluation_by_plan(e, &network, &plan, NULL, &r));
     assert_same(&r, &expected);
-    eqp_evaluation_free(e);
 }
 
 /* Parts of unlike speeds: the same as loads that are divided by them, but for the mean, which is that of the work. */
@@ -352,7 +350,7 @@ TEST(speeds_stretch_loads)
         {1, 0, 1}, {1, -1, 1}, {NAN, 1, 1}, {1, INFINITY, 1}, {DBL_MAX, DBL_MAX, DBL_MAX}};
     const eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
     const eqp_network network = EQP_NETWORK_DEFAULTS;
-    eqp_evaluation *e = NULL;
+    FREED(eqp_evaluation) *e = NULL;
     eqp_evaluated r;
 
     assert_ok(eqp_evaluation_create(3, 0, NULL, NULL, &e));
@@ -370,5 +368,4 @@ TEST(speeds_stretch_loads)
     assert_ok(eqp__evaluation_speeds(e, NULL));
     assert_ok(eqp__evaluation_by_plan(e, &network, &plan, NULL, &r));
     assert_true(r.load_max == 5.0 && fabs(r.imbalance - (5.0 / (11.0 / 3.0) - 1.0)) < 1e-14);
-    eqp_evaluation_free(e);
 }

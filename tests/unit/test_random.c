@@ -84,10 +84,8 @@ TEST(uniform_fills_the_interval)
 
     /* Along a stream and across streams, one after the other and in pairs. */
     for (int across = 0; across < 2; across++) {
-        static int count[CELLS];
-        static int pair[CELLS];
-        double before = 0.0;
-        double mean = 0.0;
+        static int count[CELLS], pair[CELLS];
+        double before = 0.0, mean = 0.0;
         for (int i = 0; i < CELLS; i++) {
             count[i] = pair[i] = 0;
         }
@@ -136,11 +134,7 @@ TEST(below_is_fair_and_in_range)
 TEST(normal_has_the_right_moments)
 {
     enum { N = 200000 };
-    double m1 = 0.0;
-    double m2 = 0.0;
-    double m3 = 0.0;
-    double m4 = 0.0;
-    double product = 0.0;
+    double m1 = 0.0, m2 = 0.0, m3 = 0.0, m4 = 0.0, product = 0.0;
 
     for (uint64_t i = 0; i < N / 2; i++) {
         double z[2];

@@ -110,8 +110,7 @@ static double all_steps(const eqp_lazy_model *o, double f, int64_t k, double pri
 /* The equations once more, as they stand in the comment: m ranks make maps, and n compute. */
 static double seconds_of(const eqp_lazy_model *o, int64_t t, int n, int m, bool waits)
 {
-    const double f = o->step.fixed + o->step.divided / n + o->step.per_rank * n;
-    const double ratio = (double)n / m;
+    const double f = o->step.fixed + o->step.divided / n + o->step.per_rank * n, ratio = (double)n / m;
     const double g = o->map.fixed + o->map.divided / m + o->map.per_rank * m;
     const double h = o->talk.fixed + o->talk.divided / ratio + o->talk.per_rank * ratio;
     double least = INFINITY;

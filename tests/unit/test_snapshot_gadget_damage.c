@@ -2,6 +2,18 @@
 /* GADGET formats 1 and 2: every damage is refused and named. */
 #include "gadget_files.h"
 
+/* A file of `mixed` with another number at this place. */
+static void save_changed(size_t at, double value)
+{
+    bytes file = file_of(&mixed), number = {0};
+
+    put_real(&number, value, 4, false);
+    memcpy(file.p + at, number.p, 4);
+    save(in_folder("a"), &file);
+    free(number.p);
+    free(file.p);
+}
+
 TEST(a_set_that_does_not_fit_together_is_refused)
 {
     spec s = mixed;
@@ -66,20 +78,16 @@ TEST(counts_that_lie_are_refused)
 
         s.n[1] = lie[k] == 4 ? 5 : lie[k];
         s.total[1] = s.n[1];
-        header = header_of(&s);
-        memcpy(file.p + 4, header.p, 256);
-        save(in_folder("a"), &file);
-        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "POS");
-        /* The same false count in all six types. */
-        for (int t = 0; t < TYPES; t++) {
-            s.n[t] = s.n[1];
+        for (int all = 0; all < 2; all++) { /* in one type, and in all six */
+            for (int t = 0; t < TYPES && all; t++) {
+                s.n[t] = s.n[1];
+            }
+            header = header_of(&s);
+            memcpy(file.p + 4, header.p, 256);
+            save(in_folder("a"), &file);
+            refuse_open(in_folder("a"), EQP_ERR_FORMAT, "POS");
+            free(header.p);
         }
-        free(header.p);
-        header = header_of(&s);
-        memcpy(file.p + 4, header.p, 256);
-        save(in_folder("a"), &file);
-        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "POS");
-        free(header.p);
         free(file.p);
     }
 }
@@ -121,34 +129,23 @@ TEST(values_that_cannot_be_used_are_named)
                {MASS + 4 * 3, -1, "particle 7: mass is negative"}};
 
     for (int k = 0; k < 6; k++) {
-        bytes file = file_of(&mixed), number = {0};
-
-        put_real(&number, (double)bad[k].value, 4, false);
-        memcpy(file.p + bad[k].at, number.p, 4);
-        save(in_folder("a"), &file);
+        save_changed(bad[k].at, (double)bad[k].value);
         refuse_read(in_folder("a"), EQP_ERR_DATA, bad[k].what);
-        free(number.p);
-        free(file.p);
     }
 }
 
 TEST(a_slice_beside_a_bad_value_is_good)
 {
-    bytes file = file_of(&mixed), number = {0};
     FREED_BY(particles_free) particles p = particles_new(4);
     eqp_snapshot_arrays arrays = particles_arrays(&p);
 
-    put_real(&number, (double)NAN, 4, false);
-    memcpy(file.p + POS + 12 * 4, number.p, 4);
-    save(in_folder("a"), &file);
+    save_changed(POS + 12 * 4, (double)NAN);
     FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     read_good(s, 0, &p);
     read_good(s, 5, &p);
     assert_int_equal(eqp_snapshot_read(s, 1, 4, &arrays, NULL), EQP_ERR_DATA);
     arrays.x = NULL;
     assert_ok(eqp_snapshot_read(s, 1, 4, &arrays, NULL));
-    free(number.p);
-    free(file.p);
 }
 
 TEST(a_header_with_impossible_numbers_is_refused)

@@ -160,51 +160,25 @@ enum { OTHER_TYPES = 12 };
 /* Types that are not plain numbers, and unusual numbers. */
 static hid_t other_type(int k)
 {
-    hid_t type = -1, integer = H5T_NATIVE_INT;
-    int one = 1;
+    const struct {
+        hid_t base;
+        size_t size; /* 0: that of the base */
+    } copied[] = {{H5T_C_S1, 8},       {H5T_C_S1, H5T_VARIABLE},  {H5T_STD_REF_OBJ, 0},    {H5T_STD_B64LE, 0},
+                  {H5T_UNIX_D64LE, 0}, {H5T_IEEE_F64LE, 1 << 20}, {H5T_STD_I64LE, 1 << 20}};
+    const int one = 1, first = OTHER_TYPES - COUNT_OF(copied);
+    hid_t type = k == 0   ? H5Tcreate(H5T_COMPOUND, 8)
+                 : k == 1 ? H5Tenum_create(H5T_NATIVE_INT)
+                 : k == 2 ? H5Tcreate(H5T_OPAQUE, 8)
+                 : k == 3 ? H5Tarray_create2(H5T_IEEE_F64LE, 1, (hsize_t[]){3})
+                 : k == 4 ? H5Tvlen_create(H5T_IEEE_F64LE)
+                          : H5Tcopy(copied[k - first].base);
 
-    switch (k) {
-    case 0:
-        type = H5Tcopy(H5T_C_S1);
-        H5Tset_size(type, 8);
-        break;
-    case 1:
-        type = H5Tcopy(H5T_C_S1);
-        H5Tset_size(type, H5T_VARIABLE);
-        break;
-    case 2:
-        type = H5Tcreate(H5T_COMPOUND, 8);
+    if (k == 0) {
         H5Tinsert(type, "x", 0, H5T_IEEE_F64LE);
-        break;
-    case 3:
-        type = H5Tenum_create(integer);
+    } else if (k == 1) {
         H5Tenum_insert(type, "one", &one);
-        break;
-    case 4:
-        type = H5Tcreate(H5T_OPAQUE, 8);
-        break;
-    case 5:
-        type = H5Tarray_create2(H5T_IEEE_F64LE, 1, (hsize_t[]){3});
-        break;
-    case 6:
-        type = H5Tvlen_create(H5T_IEEE_F64LE);
-        break;
-    case 7:
-        type = H5Tcopy(H5T_STD_REF_OBJ);
-        break;
-    case 8:
-        type = H5Tcopy(H5T_STD_B64LE);
-        break;
-    case 9:
-        type = H5Tcopy(H5T_UNIX_D64LE);
-        break;
-    case 10:
-        type = H5Tcopy(H5T_IEEE_F64LE);
-        H5Tset_size(type, 1 << 20);
-        break;
-    default:
-        type = H5Tcopy(H5T_STD_I64LE);
-        H5Tset_size(type, 1 << 20);
+    } else if (k >= first && copied[k - first].size > 0) {
+        H5Tset_size(type, copied[k - first].size);
     }
     assert_true(type >= 0);
     return type;

@@ -174,8 +174,7 @@ TEST(values_that_cannot_be_used_are_named)
 /* Files of this size cannot be written here, so their headers are parsed alone. */
 TEST(the_pad_holds_the_upper_bits_of_large_counts)
 {
-    const int64_t high = (int64_t)1 << 32, dark = high + 7, n = dark + 2 + 3;
-    const int64_t size = 32 + 2 * 48 + dark * 36 + 3 * 44;
+    const int64_t high = (int64_t)1 << 32, dark = high + 7, n = dark + 2 + 3, size = 32 + 2 * 48 + dark * 36 + 3 * 44;
     /* n and dark each have bit 32. */
     bytes header = header_of(true, n - high, 2, dark - high, 3, 0x00010001);
     eqp__tipsy found;

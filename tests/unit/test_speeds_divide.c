@@ -439,8 +439,7 @@ TEST(the_size_of_a_time_is_the_first_one)
         } else {
             eqp__curve_piecewise(&curve, 8, point);
         }
-        const double wanted = 4.0 * noise(&seed) + 0.01, step = 2e-3;
-        const double size = eqp__curve_size(&curve, wanted);
+        const double wanted = 4.0 * noise(&seed) + 0.01, step = 2e-3, size = eqp__curve_size(&curve, wanted);
         double x = 0.0;
 
         assert_near(eqp__curve_seconds(&curve, size, NULL), wanted, 1e-9 * wanted);

@@ -17,8 +17,7 @@ static int comb(void *user, int64_t owner, eqp_sink *sink)
     (void)user;
     (void)owner;
     for (int j = 0; j < INTERACTIONS; j++) {
-        const double x = j;
-        const double weight = j % 2 ? 9 : j % 10 ? 1 : 0;
+        const double x = j, weight = j % 2 ? 9 : j % 10 ? 1 : 0;
         const eqp_batch batch = {.n = 1, .centroid = &x, .weight = &weight};
         int code = eqp_sink_add(sink, &batch);
         if (code != EQP_OK) {
@@ -50,8 +49,7 @@ TEST(samples_fall_in_proportion_to_weight)
 {
     for (int s = EQP_SAMPLE_PARTICLE; s <= EQP_SAMPLE_STRIDE; s++) {
         FREED(eqp_units) *units = comb_units(s);
-        double heavy = 0, mean = 0;
-        double n = (double)eqp_units_count(units);
+        double heavy = 0, mean = 0, n = (double)eqp_units_count(units);
         assert_int_equal(eqp_units_count(units), OWNERS * PER_OWNER);
         for (int64_t u = 0; u < eqp_units_count(units); u++) {
             eqp_unit unit, before;

@@ -69,8 +69,7 @@ TEST(a_global_stride_has_far_less_noise_than_random_draws)
     for (int64_t i = 0; i < w.n; i++) {
         first[i + 1] = first[i] + w.total[i];
     }
-    double random = noise_of(&w, EQP_SAMPLE_RANDOM, 0.02, NULL);
-    double phased = noise_of(&w, EQP_SAMPLE_STRIDE, 0.02, NULL);
+    double random = noise_of(&w, EQP_SAMPLE_RANDOM, 0.02, NULL), phased = noise_of(&w, EQP_SAMPLE_STRIDE, 0.02, NULL);
     double stride = noise_of(&w, EQP_SAMPLE_STRIDE, 0.02, first);
     assert_true(random > 0.05 && random < 0.5);
     assert_true(phased < random);
@@ -176,8 +175,7 @@ TEST(the_gamma_fit_is_the_most_likely)
     assert_int_equal(sizes.zeros, 1);
     assert_ok(eqp_sizes_fit_gamma(&sizes, &k, &theta));
     for (int step = -3; step <= 3; step++) {
-        double a = k * exp(step * 0.01);
-        double b = sizes.sum / 7 / a;
+        double a = k * exp(step * 0.01), b = sizes.sum / 7 / a;
         double likelihood = (a - 1) * sizes.sum_logs - sizes.sum / b - 7 * (a * log(b) + lgamma(a));
         best = fmax(best, likelihood);
         assert_true(step != 3 || best > likelihood);

@@ -59,8 +59,7 @@ static inline int64_t world_pin(int64_t id, int64_t j, int p)
 static inline int world_enumerate(void *user, int64_t owner, eqp_sink *sink)
 {
     struct world *w = user;
-    double centroid[WORLD_BATCH * EQP_UNITS_MAX_DIM];
-    double weight[WORLD_BATCH];
+    double centroid[WORLD_BATCH * EQP_UNITS_MAX_DIM], weight[WORLD_BATCH];
     int64_t pin[WORLD_BATCH * EQP_BATCH_MAX_PINS];
 
     w->calls++;
