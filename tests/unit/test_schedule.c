@@ -150,23 +150,28 @@ TEST(every_iteration_once)
     }
 }
 
+/* Both hand out the same chunks to the end; the second one is asked by ranks in any order if `shuffled`. */
+static void assert_alike(eqp_schedule *a, eqp_schedule *b, int nranks, bool shuffled)
+{
+    eqp_schedule_chunk x = {0, 1}, y;
+
+    for (int i = 0; x.count > 0; i++) {
+        const int other = (int)eqp_random_below(5, (uint64_t)i, 0, (uint64_t)nranks);
+        assert_ok(eqp_schedule_next(a, i % nranks, &x));
+        assert_ok(eqp_schedule_next(b, shuffled ? other : i % nranks, &y));
+        assert_true(x.first == y.first && x.count == y.count);
+    }
+    eqp_schedule_free(a);
+    eqp_schedule_free(b);
+}
+
 /* Rules for one pool depend on the remaining iterations, not on the requesting rank. */
 TEST(sizes_do_not_depend_on_who_asks)
 {
     static const char *const names[] = {"self", "fixed", "guided", "factoring", "trapezoid"};
 
     for (int m = 0; m < COUNT_OF(names); m++) {
-        eqp_schedule *turns = schedule_of(names[m], 12345, 7, NULL), *random = schedule_of(names[m], 12345, 7, NULL);
-        eqp_schedule_chunk a, b;
-        int i = 0;
-        do {
-            assert_ok(eqp_schedule_next(turns, i % 7, &a));
-            assert_ok(eqp_schedule_next(random, (int)eqp_random_below(5, (uint64_t)i, 0, 7), &b));
-            assert_true(a.first == b.first && a.count == b.count);
-            i++;
-        } while (a.count > 0);
-        eqp_schedule_free(turns);
-        eqp_schedule_free(random);
+        assert_alike(schedule_of(names[m], 12345, 7, NULL), schedule_of(names[m], 12345, 7, NULL), 7, true);
     }
 }
 
@@ -179,16 +184,7 @@ TEST(equal_weights_are_factoring)
 
     o.weight = equal;
     for (int m = 0; m < COUNT_OF(names); m++) {
-        eqp_schedule *a = schedule_of("factoring", 9999, 6, NULL), *b = schedule_of(names[m], 9999, 6, &o);
-        eqp_schedule_chunk x, y;
-        int i = 0;
-        do {
-            assert_ok(eqp_schedule_next(a, i % 6, &x));
-            assert_ok(eqp_schedule_next(b, i++ % 6, &y));
-            assert_true(x.first == y.first && x.count == y.count);
-        } while (x.count > 0);
-        eqp_schedule_free(a);
-        eqp_schedule_free(b);
+        assert_alike(schedule_of("factoring", 9999, 6, NULL), schedule_of(names[m], 9999, 6, &o), 6, false);
     }
 }
 

@@ -82,21 +82,12 @@ static int divide_random_models(eqp_speeds_kind kind)
     return by_hybrj;
 }
 
-TEST(constant_models_take_equal_times)
+/* Arbitrary points are hard for hybrj: both solvers must occur, and only for splines. */
+TEST(models_take_equal_times)
 {
     assert_int_equal(divide_random_models(EQP_SPEEDS_CONSTANT), 0);
-}
-
-TEST(piecewise_models_take_equal_times)
-{
     assert_int_equal(divide_random_models(EQP_SPEEDS_PIECEWISE), 0);
-}
-
-/* Arbitrary points are hard for hybrj: both solvers must occur. */
-TEST(akima_models_take_equal_times)
-{
-    int by_hybrj = divide_random_models(EQP_SPEEDS_AKIMA);
-
+    const int by_hybrj = divide_random_models(EQP_SPEEDS_AKIMA);
     print_message("hybrj found %d of %d divisions\n", by_hybrj, some(MODELS));
     assert_in_range(by_hybrj, some(MODELS) / 10, some(MODELS) - some(MODELS) / 10);
 }
@@ -160,6 +151,16 @@ TEST(hybrj_and_bisection_find_the_same_division)
     assert_in_range(compared, some(190), some(200));
 }
 
+static void shuffle(uint64_t *seed, int n, eqp__speed_point *point)
+{
+    for (int i = n - 1; i > 0; i--) {
+        const int j = (int)(noise(seed) * (i + 1));
+        const eqp__speed_point swap = point[i];
+        point[i] = point[j];
+        point[j] = swap;
+    }
+}
+
 /* A function of the shape of section 5.2 from random increments, concave up to its top, and the knots in random
  * order. */
 static int make_shaped(uint64_t *seed, eqp__speed_point *point)
@@ -174,12 +175,7 @@ static int make_shaped(uint64_t *seed, eqp__speed_point *point)
         point[i].size = point[i - 1].size + h;
         point[i].speed = point[i - 1].speed + slope * h;
     }
-    for (int i = n - 1; i > 0; i--) {
-        const int j = (int)(noise(seed) * (i + 1));
-        const eqp__speed_point swap = point[i];
-        point[i] = point[j];
-        point[j] = swap;
-    }
+    shuffle(seed, n, point);
     return n;
 }
 
@@ -232,12 +228,7 @@ TEST(points_of_any_shape_are_moved_into_the_right_one)
         for (int k = 0; k < n; k++) {
             point[k] = (eqp__speed_point){1.0 + k + 0.9 * noise(&seed), exp(6.0 * noise(&seed))};
         }
-        for (int k = n - 1; k > 0; k--) {
-            const int j = (int)(noise(&seed) * (k + 1));
-            const eqp__speed_point swap = point[k];
-            point[k] = point[j];
-            point[j] = swap;
-        }
+        shuffle(&seed, n, point);
         eqp__curve_piecewise(&curve, n, point);
         assert_int_equal(curve.n, n);
         assert_shape(&curve);
@@ -378,8 +369,6 @@ TEST(splines_pass_through_their_points_smooth_and_positive)
     }
 }
 
-/* Akima 1970: where the slopes of the two pieces on one side are equal, the curve takes that slope; the spline is local
- * and does not overshoot next to two flat pieces. */
 /* Speeds at opposite limits at neighbouring knots: every division terminates, and no speed is 0. */
 TEST(speeds_may_be_orders_apart)
 {
@@ -410,6 +399,8 @@ TEST(speeds_may_be_orders_apart)
     }
 }
 
+/* Akima 1970: where the slopes of the two pieces on one side are equal, the curve takes that slope; the spline is local
+ * and does not overshoot next to two flat pieces. */
 TEST(a_spline_is_straight_where_its_points_are)
 {
     const eqp__speed_point point[] = {{1, 10}, {2, 12}, {3, 14}, {4, 16}, {5, 3}, {6, 3}, {7, 3}, {8, 3}};

@@ -240,43 +240,6 @@ TEST(ranks_that_have_whole_intervals_have_whole_units)
     assert_true(in_pieces > 0); /* before */
 }
 
-/* Every owner on a "rank" of its own, looked at in a random order: the sums before it are all that is known. */
-TEST(the_order_in_which_owners_are_looked_at_is_irrelevant)
-{
-    FREED_BY(world_free) struct world w = world_create(150, 15);
-    eqp_units_options options = eqp_units_options_defaults();
-    HEAP eqp_units_totals *before = calloc((size_t)w.n + 1, sizeof *before);
-    HEAP double *weight = calloc((size_t)w.n, sizeof *weight);
-    HEAP int64_t *order = calloc((size_t)w.n, sizeof *order);
-    struct table serial = {0}, shuffled = {0};
-    eqp_units *units = NULL;
-
-    options.units = 150;
-    options.max_pins = MAX_PINS;
-    for (int64_t i = 0; i < w.n; i++) {
-        struct world one = slice(&w, i, i + 1);
-        int64_t j = (int64_t)eqp_random_below(4, 0, (uint64_t)i, (uint64_t)i + 1);
-        weight[i] = (double)w.total[i];
-        before[i + 1] = sum_of(before[i], totals_of(&one, &options, &w.total[i], &weight[i]));
-        order[i] = order[j];
-        order[j] = i;
-    }
-    for (int64_t k = 0; k < w.n; k++) {
-        int64_t i = order[k];
-        struct world one = slice(&w, i, i + 1);
-        assert_ok(eqp_units_create(1, one.id, one.total, &weight[i], world_enumerate, &one, &options, &before[w.n],
-                                   &before[i], &units));
-        table_add(&shuffled, units, options.seed);
-        eqp_units_free(units);
-    }
-    assert_ok(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units));
-    table_add(&serial, units, options.seed);
-    assert_tables_equal(&serial, &shuffled);
-    eqp_units_free(units);
-    free(serial.unit);
-    free(shuffled.unit);
-}
-
 /* Along another curve the merged units differ, but a split owner's cells are its own affair. */
 TEST(a_split_owner_has_the_same_cells_anywhere_on_the_curve)
 {
