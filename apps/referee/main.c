@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* equipoise-compare: what any code's run has recorded, divided again by every method. */
-#include "drive/greedy.h"
 #include "drive/output.h"
+#include "drive/problem.h"
 
 #include "../report/compare.h"
 #include "../shell/shell.h"

@@ -94,7 +94,7 @@ int app_loads_add(eqp_csv *csv, int64_t step, int rank, const char *method, cons
 }
 
 enum { STEP, RANK, LOAD, NCOLUMNS = 6 };
-/* The first three must be there; those from LOAD on are seconds. */
+/* A file must have the first three columns. From LOAD on they are seconds. */
 static const struct column {
     const char *name;
     size_t offset;

@@ -28,7 +28,7 @@ def quantile(ascending, q):
 
 
 def ageing(before, now, parts):
-    """Cells about a map: the part of its parts whose work is another one, and how uneven it is. steps: {tag: row}."""
+    """Of each map the share of parts whose work has changed between two steps, {tag: row} each, and its imbalance."""
     cells = {}
     for count, nparts in parts.items():
         old, new = [0] * nparts, [0] * nparts
@@ -41,8 +41,8 @@ def ageing(before, now, parts):
 
 
 def change(before, now):
-    """Elements with work in one of two steps: how many, new and gone; of those in both how many are constant, and by how
-    much the others that had work change."""
+    """Elements with work in one of two steps: their number, new ones and lost ones; the share with constant work in both
+    steps, and quantiles of the relative change of all other elements that had work."""
     works = [(before[tag]["work"] if tag in before else None, now[tag]["work"] if tag in now else None)
              for tag in before.keys() | now.keys()]
     works = [(old, new) for old, new in works if old or new]

@@ -60,7 +60,7 @@ module equipoise
     end function eqp_trace_fn
   end interface
 
-  ! ---- C functions; those without a communicator or a text are called directly ----
+  ! ---- C functions without communicators and texts, which Fortran calls directly ----
 
   !interfaces eqp_cpu_seconds eqp_busy_seconds eqp_wait_begin eqp_wait_end eqp_random_uniform eqp_hilbert_keys
   ! eqp_survey_add_pin eqp_survey_add_tile eqp_survey_add_owner eqp_survey_heavy eqp_survey_weigh eqp_map_rank

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bounds.h"
-
-#include "greedy.h"
+#include "problem.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "greedy.h"
+#include "problem.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/random.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "judge.h"
+#include "problem.h"
 
 #include "run_compare_report.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "output.h"
 
-#include "memory.h"
+#include "problem.h"
 
 #include "loads.h"
 #include "output/report.h"

@@ -3,8 +3,7 @@
 #ifndef RF_OUTPUT_H
 #define RF_OUTPUT_H
 
-#include "bounds.h"
-#include "judge.h"
+#include "problem.h"
 #include "settings.h"
 
 #include "compare.h"

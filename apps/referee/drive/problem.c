@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "problem.h"
 
-#include "bounds.h"
-#include "greedy.h"
-
 #include "../../shell/run_files.h"
 
 #include <equipoise/more/base.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "settings.h"
 
-#include "greedy.h"
+#include "problem.h"
 
 #include <equipoise/more/base.h>
 
