@@ -242,21 +242,6 @@ TEST(groups_are_the_largest_small_cells)
     }
 }
 
-TEST(none_one_and_two_particles_make_trees)
-{
-    for (int64_t n = 0; n <= 2; n++) {
-        bh_group *group;
-        int64_t ngroups;
-        BH_SET(set, BH_UNIFORM, n, 8);
-        BH_TREE(tree, &set, 2);
-        assert_int_equal(tree.ncells, n > 0);
-        assert_int_equal(tree.root, n > 0 ? 0 : -1);
-        assert_ok(bh_groups_make(&tree, set.key, 2, NULL, &ngroups, &group));
-        assert_int_equal(ngroups, n > 0);
-        free(group);
-    }
-}
-
 static int build(bh_tree *tree, const bh_set *set, int nintervals, const bh_interval *interval)
 {
     return bh_tree_build(tree, &set->box, set->n, set->key, set->x, set->y, set->z, set->m, nintervals, interval, 0);
@@ -344,23 +329,6 @@ TEST(the_check_finds_every_damaged_cell)
     assert_ok(bh_tree_check(&tree));
     tree.sources.x[17] = nextafter(tree.sources.x[17], INFINITY) + 1e-9;
     assert_int_equal(bh_tree_check(&tree), EQP_ERR_INTERNAL);
-}
-
-TEST(a_tree_can_be_built_again)
-{
-    bh_tree tree, fresh;
-    const bh_interval all = {0, EQP_CURVE_END};
-    bh_tree_init(&tree, 7);
-    for (int kind = BH_SET_KINDS; kind-- > 0;) {
-        BH_SET(set, kind, 100 + 50 * kind, 12);
-        assert_ok(build(&tree, &set, 1, &all));
-        assert_ok(bh_tree_top(&tree, tree.nbranches, tree.cell, 0));
-        bh_set_tree(&set, 7, &fresh);
-        assert_int_equal(tree.ncells, fresh.ncells);
-        assert_memory_equal(tree.cell, fresh.cell, (size_t)tree.ncells * sizeof(*tree.cell));
-        bh_tree_free(&fresh);
-    }
-    bh_tree_free(&tree);
 }
 
 /* All of a cell's particles are in its cube and a tenth of its side around it unless it is loose. */

@@ -1,37 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports, tables and verdicts of comparisons, from fixed rows. */
-#include <unistd.h>
-
+/* Tables and verdicts of comparisons, from fixed rows. Their reports are in tests/app/compare.sh and referee.sh. */
 #include "failing_malloc.h"
 #include "run_compare_report.h"
 #include "unit.h"
-
-static char folder[256];
-
-static const char *path_of(const char *name)
-{
-    static char path[512];
-
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    const char *base = getenv("TMPDIR");
-
-    (void)snprintf(folder, sizeof folder, "%s/compare XXXXXX", base && *base ? base : ".");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    (void)remove(path_of("report.json"));
-    (void)remove(path_of("compare.csv"));
-    return rmdir(folder);
-}
 
 /* A step of the given milliseconds; `work` is the ideal. */
 static eqp_compared row_of(const char *method, int parts, double step, double work, double imbalance, int64_t ghosts)
@@ -115,17 +86,14 @@ TEST(winners_are_marked_and_gains_are_told)
     free(text);
 }
 
-/* With several phases: how even they are together, and each of them. */
-TEST(a_cycle_has_an_efficiency_and_phases)
+/* With several phases: how even they are together. */
+TEST(a_cycle_has_an_efficiency)
 {
     eqp_compared rows[] = {row_of("sfc", 8, 20, 8, 0.5, 100), row_of("levelled", 8, 10, 8, 0.25, 100)};
-    eqp_report *report = NULL;
-    char *text = NULL, json[4000];
-    FILE *file;
+    char *text = NULL;
 
     rows[1].phases = (eqp_cycle_turns){2, {1, 4}};
     rows[1].cycle = (eqp_cycle){0.75, 0.5, 1, {0.25, 0.5}};
-    rows[1].phase[1] = (eqp_evaluated){.messages_max = 17, .step_seconds = 0.125};
     assert_ok(app_compare_table(1, rows, NULL, &text));
     assert_null(strstr(text, "cycle eff."));
     free(text);
@@ -133,22 +101,6 @@ TEST(a_cycle_has_an_efficiency_and_phases)
     assert_non_null(strstr(text, "imbalance  cycle eff.     next"));
     assert_non_null(strstr(text, "25.00%*       75.0%   50.00%"));
     free(text);
-    assert_ok(eqp_report_create("test", folder, &report, NULL));
-    assert_ok(app_compare_add(report, 2, rows, NULL));
-    assert_ok(eqp_report_finish(report, NULL));
-    eqp_report_free(report);
-    file = fopen(path_of("report.json"), "r");
-    assert_non_null(file);
-    json[fread(json, 1, sizeof json - 1, file)] = '\0';
-    (void)fclose(file);
-    text = strstr(json, "cycle_efficiency");
-    assert_non_null(text);
-    assert_non_null(strstr(text, "\"imbalance_worst\": 0.5,"));
-    text = strstr(text, "\"phase\": 1,");
-    assert_non_null(text);
-    assert_non_null(strstr(text, "\"times\": 4.0,"));
-    assert_non_null(strstr(text, "\"messages_max\": 17,"));
-    assert_null(strstr(text + 1, "\"phase\":"));
 }
 
 /* Where a problem scales to, with what, and whether a new map is worth it. */
@@ -268,6 +220,3 @@ TEST(too_little_memory_is_told)
     assert_true(failing_malloc_sweep(table, rows, EQP_ERR_MEMORY) > 0);
     assert_true(failing_malloc_sweep(verdict, rows, EQP_ERR_MEMORY) > 0);
 }
-
-static CMFixtureFunction unit_setup = make_folder;
-static CMFixtureFunction unit_teardown = remove_folder;

@@ -376,20 +376,6 @@ TEST(files_are_named_after_the_output)
     free(name);
 }
 
-TEST(slices_cover_everything_once)
-{
-    int64_t first, count, end = 0;
-
-    for (int r = 0; r < 7; r++) {
-        app_slice(24, r, 7, &first, &count);
-        assert_true(first == end && (count == 3 || count == 4));
-        end += count;
-    }
-    assert_int_equal(end, 24);
-    app_slice(2, 3, 4, &first, &count);
-    assert_true(count == 0 && first == 2);
-}
-
 TEST(a_file_has_few_particles_a_byte)
 {
     app_run_settings run = {.max_particles = 0};
