@@ -9,21 +9,28 @@
 #define FAILING_RANKS_TIMES 1 /* of steps that are alike */
 #include "failing_ranks.h"
 
-#define CHAINS "--generate=chains:n=1,box=2000,maxseg=600"
-#define SMALL "--cells=3", "--far-order=2", "--stress=0,0,0,5e8,5e8,0", "--costs=nominal"
+#define CHAINS                                                                                                         \
+    "--generate=chains:n=1,box=2000,maxseg=600 --cells=3 --far-order=2 --stress=0,0,0,5e8,5e8,0 --costs=nominal "
 
 typedef struct scene {
     dd_settings settings;
     dd_simulation sim;
 } scene;
 
-static void parse(dd_settings *settings, int argc, const char *const *words)
+/* Options separated by blanks, as long as no others are parsed. */
+static void parse(dd_settings *settings, const char *options)
 {
+    static char words[400];
+    char *argv[32] = {"test"};
     eqp_message message = {""};
     app_action action;
+    int argc = 1;
 
-    CHECK_EQUAL(app_options_parse(dd_settings_table(), argc, (char **)(uintptr_t)words, settings, settings->given,
-                                  &action, &message),
+    snprintf(words, sizeof words, "%s", options);
+    for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
+        argv[argc++] = word;
+    }
+    CHECK_EQUAL(app_options_parse(dd_settings_table(), argc, argv, settings, settings->given, &action, &message),
                 EQP_OK);
     CHECK_EQUAL(dd_settings_complete(settings, &message), EQP_OK);
 }
@@ -49,19 +56,11 @@ static int run(MPI_Comm comm, void *user)
 
 MPI_TEST(runs_fail_on_all_ranks)
 {
-    static const char *const words[] = {"test",
-                                        CHAINS,
-                                        "--balance=tiles:aspect=20",
-                                        "--sample-rate=0.6",
-                                        "--imbalance-tol=0.0005",
-                                        "--rebalance=1",
-                                        "--steps=2",
-                                        "--r-tol=20",
-                                        "--rann=60",
-                                        SMALL};
     static scene s;
 
-    parse(&s.settings, (int)(sizeof words / sizeof words[0]), words);
+    parse(&s.settings,
+          CHAINS "--balance=tiles:aspect=20 --sample-rate=0.6 --imbalance-tol=0.0005 --rebalance=1 --steps=2 "
+                 "--r-tol=20 --rann=60");
     CHECK(failing_ranks_check(comm, run, &s) > 100);
     app_run_settings_free(&s.settings.run);
 }
@@ -82,11 +81,10 @@ static int evaluate(MPI_Comm comm, void *user)
 /* Pairs that ranks take from each other. */
 MPI_TEST(handed_out_pairs_fail_on_all_ranks)
 {
-    static const char *const words[] = {"test", CHAINS, "--balance=none", "--steps=0", "--schedule=self", SMALL};
     static scene s;
     eqp_message message = {""};
 
-    parse(&s.settings, (int)(sizeof words / sizeof words[0]), words);
+    parse(&s.settings, CHAINS "--balance=none --steps=0 --schedule=self");
     CHECK_EQUAL(dd_simulation_create(comm, &s.settings, &s.sim, &message), EQP_OK);
     CHECK(failing_ranks_check(comm, evaluate, &s) > 5);
     dd_simulation_free(&s.sim);
@@ -120,12 +118,10 @@ static int compare(MPI_Comm comm, void *user)
 
 MPI_TEST(comparisons_fail_on_all_ranks)
 {
-    static const char *const words[] = {"test",      CHAINS, "--steps=0", "--compare=sfc,tiles:rate=0.6,sectioning",
-                                        "--parts=5", SMALL};
     static scene s;
     eqp_message message = {""};
 
-    parse(&s.settings, (int)(sizeof words / sizeof words[0]), words);
+    parse(&s.settings, CHAINS "--steps=0 --compare=sfc,tiles:rate=0.6,sectioning --parts=5");
     CHECK_EQUAL(dd_simulation_create(comm, &s.settings, &s.sim, &message), EQP_OK);
     CHECK(failing_ranks_check(comm, compare, &s) > 20);
     dd_simulation_free(&s.sim);
