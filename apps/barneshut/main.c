@@ -96,7 +96,7 @@ static void print_note(const bh_simulation *sim)
     }
 }
 
-static void print(const void *user, app_words_of part)
+static void print(const void *user, app_print_part part)
 {
     const bh_simulation *sim = user;
 

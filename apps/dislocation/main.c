@@ -98,7 +98,7 @@ static void print_summary(const dd_simulation *sim)
            "force, balance: CPU seconds of the largest rank; strain is plastic, stress applied, in Pa\n");
 }
 
-static void print(const void *user, app_words_of part)
+static void print(const void *user, app_print_part part)
 {
     const dd_simulation *sim = user;
     const int nranks = sim->domain.nranks;

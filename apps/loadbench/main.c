@@ -150,7 +150,7 @@ static void print_summary(const lb_simulation *sim)
            (long long)sim->now.sum);
 }
 
-static void print(const void *user, app_words_of part)
+static void print(const void *user, app_print_part part)
 {
     const lb_simulation *sim = user;
     const lb_settings *s = sim->settings;

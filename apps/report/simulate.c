@@ -18,7 +18,7 @@ typedef struct running {
     app_comparison comparison;
 } running;
 
-static void say(const running *r, app_words_of part)
+static void say(const running *r, app_print_part part)
 {
     if (r->speaks) {
         r->of->print(r->of->user, part);

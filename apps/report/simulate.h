@@ -8,9 +8,9 @@
 
 #include "../shell/shell.h"
 
-/* What an app prints by itself: first lines of steps and of a comparison without the end of the line, what follows the
- * table of the steps, and notes on the input, on standard error. */
-typedef enum app_words_of { APP_TITLE, APP_COMPARED, APP_SUMMARY, APP_NOTES } app_words_of;
+/* Texts that an app prints: the title of a run, that of a comparison without the end of its line, the lines below the
+ * table of the steps and, on standard error, notes on the input. */
+typedef enum app_print_part { APP_TITLE, APP_COMPARED, APP_SUMMARY, APP_NOTES } app_print_part;
 
 typedef struct app_simulation {
     const char *program;
@@ -24,7 +24,7 @@ typedef struct app_simulation {
     int (*create)(void *user, MPI_Comm comm, bool compares, app_run *steps, app_comparison *comparison,
                   eqp_message *message);
     void (*free)(void *user);
-    void (*print)(const void *user, app_words_of part); /* on rank 0, unless the run is quiet */
+    void (*print)(const void *user, app_print_part part); /* on rank 0, unless the run is quiet */
     /* As app_record_create(), app_record_step() and app_record_finish(). Collective. */
     int (*record_create)(void *user, const char *command, app_record **record, eqp_message *message);
     int (*record_step)(void *user, app_record *record, eqp_message *message);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bundles: groups that this rank hands to another one to compute, with the parts of the tree that it may lack. The
- * other rank has the top of the tree and everything below its own branches; it gets the blocks (see let.h) of all other
- * cells that the walks of the groups open, both this rank's and grafted ones. */
+/* Bundles: groups that this rank hands to another one to compute, with the parts of the tree that are not there yet.
+ * The other rank has the top of the tree and everything below its own branches; it gets the blocks (see let.h) of all
+ * other cells that the walks of the groups open, both this rank's and grafted ones. */
 #ifndef BH_BUNDLE_H
 #define BH_BUNDLE_H
 

@@ -74,7 +74,7 @@ void bh_rungs_count(const bh_rungs *rungs, int64_t tick, int64_t n, const double
 void bh_rungs_kick(const bh_rungs *rungs, int64_t tick, int64_t n, const double *const a[3], const int64_t *rung,
                    double *const v[3]);
 
-/* Bounds of all positions until the steps after this tick end. Velocities lack `kick` on rung 0 and proportionally less
+/* Bounds of all positions until the steps after this tick end. Velocities miss `kick` on rung 0 and proportionally less
  * on shorter steps; rungs have not been chosen yet. low[3], then minus high[3], so that one minimum over ranks gives
  * the bounds of all; wider by a last digit. n == 0: DBL_MAX. With one rung they hold at the ends of steps only. O(n).
  */
@@ -95,9 +95,9 @@ typedef struct bh_sums {
 
 #define BH_SUMS_DOUBLES ((int)(sizeof(bh_sums) / sizeof(double)))
 
-/* kick: time of a kick that the velocities lack; sums include it. rung: NULL, or the kick is shorter by 2^rung for each
- * particle. pot is the potential of all *other* particles per unit mass (see
- * bh_potential_self). Sets every member. Compensated summation, so that drifts far below 1e-10 can be seen. O(n). */
+/* kick: time of a kick not yet in the velocities; sums include it. rung: NULL, or the kick is shorter by 2^rung for
+ * each particle. pot is the potential of all *other* particles per unit mass (see bh_potential_self). Sets every
+ * member. Compensated summation, so that drifts far below 1e-10 can be seen. O(n). */
 void bh_sums_make(int64_t n, const double *m, const double *x, const double *y, const double *z, const double *vx,
                   const double *vy, const double *vz, const double *ax, const double *ay, const double *az,
                   const double *pot, double kick, const int64_t *rung, bh_sums *sums);

@@ -130,9 +130,9 @@ static inline int64_t bh_opened_next(const bh_list *list, int64_t i)
     return list->frontier.n > 0 ? list->frontier.next[i] : -1;
 }
 
-/* Fills only list->absent of the walk from the tree's root: the cells that this rank lacks for the group. The other
- * members of the list are undefined. O(top and grafted cells that the walk meets): nothing is missing below this rank's
- * branches. */
+/* Fills only list->absent of the walk from the tree's root: the cells of the group that this rank does not have. The
+ * other members of the list are undefined. O(top and grafted cells that the walk meets): nothing is missing below this
+ * rank's branches. */
 int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, const bh_choice *choice,
                    bh_list *list);
 

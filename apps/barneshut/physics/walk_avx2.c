@@ -33,7 +33,8 @@ BH_TARGET static inline unsigned beyond(__m256d d2, double sides, const double *
     return (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(d2, _mm256_mul_pd(reach, reach), _CMP_GT_OQ));
 }
 
-/* The lanes of four children from `first` on that may act as one body; *doubtful: those of them that may be too near.
+/* The lanes of four children from `first` on that may act as one body; *doubtful: lanes among these that may be too
+ * near.
  */
 BH_TARGET static inline unsigned far_half(const bh__walker *w, bool relative, const bh_family *family, int first,
                                           unsigned *doubtful)

@@ -20,7 +20,7 @@ typedef struct bh__walker {
     double strength;         /* alpha |a| */
     double reach2;           /* cubes farther from the bounds than its root are left out; with BH_CUTOFF only */
     int32_t families;        /* families with smaller numbers are skipped, */
-    int32_t end;             /* and so are those from this number on */
+    int32_t end;             /* and so are families from this number on */
     const bh_region *region; /* of a shared group; else NULL */
     double side[EQP_CURVE_BITS + 1];
 } bh__walker;

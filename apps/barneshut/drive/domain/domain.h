@@ -66,7 +66,7 @@ int bh_domain_rehome(bh_domain *domain, const int *rank_of_group);
 /* Sets the particles' tags, and homes for the next bh_domain_migrate(), from a placement for each group. Collective. */
 int bh_domain_place(bh_domain *domain, const eqp_placement *placement);
 
-/* The homes of an assumed placement of groups on any number of parts: those after bh_domain_rehome() and the next
+/* The homes of an assumed placement of groups on any number of parts: as after bh_domain_rehome() and the next
  * bh_domain_migrate(), if nothing moves. homes: initialised; replaced. Collective. */
 int bh_domain_plan_homes(const bh_domain *domain, const int *part_of_group, bh_homes *homes);
 

@@ -41,7 +41,7 @@ done:
     return code;
 }
 
-/* The work of a substep of each phase; for a whole group that lives here by a walk for its active targets. */
+/* Counts what a substep of each phase computes: for a whole group at home by a walk for its active targets. */
 static int count_turns(bh_force_loop *p, int64_t w, const bh_counts *all, bh_turns *turns)
 {
     const bh_task *task = &p->tasks->task[w];

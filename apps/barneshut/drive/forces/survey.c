@@ -18,7 +18,7 @@ void bh_survey_turns(const eqp_survey *owners, const bh_task *task, const bh_cou
     }
 }
 
-/* The work of a whole step. */
+/* Counts of all substeps of a step. */
 static bh_counts in_cycle(const bh_turns *turns)
 {
     bh_counts sum = turns->of[0];
@@ -41,7 +41,7 @@ static int add_phases(eqp_survey *owners, const bh_turns *turns)
     return turns->n > 1 ? eqp_survey_add_phases(owners, load) : EQP_OK;
 }
 
-/* Nanoseconds of a tile in a whole step: the targets of each substep interact with all of it. */
+/* Nanoseconds that a tile takes in all substeps of a step; the targets of each interact with the whole tile. */
 static double weigh_tile(eqp_survey *owners, const bh_task *of, const bh_opened *opened)
 {
     const int n = eqp_survey_phases(owners);

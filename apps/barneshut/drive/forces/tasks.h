@@ -92,7 +92,7 @@ void bh_tasks_free(bh_tasks *tasks);
 /* Tasks of this rank's groups by their tags [ngroups] and the map, as that is in a phase of a cycle
  * (<physics/motion.h>). Replaces what was there. away: bh_domain.away.
  * counts: BH_PHASE_TASKS. Particles, groups and tags stay borrowed; local tasks get their results in place. Collective.
- * These three functions take and return this rank's code: a rank that has failed goes on with the others, which learn
+ * These three functions take and return this rank's code: a rank that has failed continues, and all other ranks learn
  * of it with the data or at the end of the step. */
 int bh_tasks_send(bh_tasks *tasks, bh_messengers *messengers, const eqp_exchange_plan *plan,
                   const bh_particles *particles, int64_t ngroups, const bh_group *group, const int64_t *tag, bool away,

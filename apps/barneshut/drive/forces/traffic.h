@@ -76,7 +76,7 @@ int bh_parcels_progress(bh_parcels *parcels); /* local */
 /* Waits for what arrives. mine: this rank's code so far; returns it, or that of the exchange. Collective. */
 int bh_parcels_finish(bh_parcels *parcels, int mine, eqp_route_counts *counts);
 
-/* What arrived: blocks by rank, one or several in a piece. Valid until the parcels are freed or the messenger sends. */
+/* Arrivals: blocks by rank, one or several in a piece. Valid until the parcels are freed or the messenger sends. */
 typedef struct bh_piece {
     int rank;
     const unsigned char *data;
