@@ -235,7 +235,7 @@ TEST(invalid_words_are_refused_and_change_nothing)
 TEST(an_option_goes_on_with_the_word_before)
 {
     static const char *const names[] = {"interaction:pins=2,start=rcb", "sfc", "interaction:full", "rcb"};
-    eqp_choice *c = NULL;
+    HEAP eqp_choice *c = NULL;
     eqp_message message = {""};
     int n = 0;
 
@@ -247,7 +247,6 @@ TEST(an_option_goes_on_with_the_word_before)
     }
     assert_true(c[0].options.pins == 2 && c[0].options.start == eqp_method_find("rcb"));
     assert_true(c[2].options.full && c[2].options.pins == 0);
-    free(c);
 }
 
 TEST(all_is_every_row_except_none)

@@ -173,7 +173,7 @@ TEST(a_step_includes_overhead)
         double longest = 0, held = 0;
         int levels = 0;
         size_t size = 0;
-        void *bytes = NULL;
+        HEAP void *bytes = NULL;
         assignment_make(nparts, &a);
         eqp_evaluation *e = evaluation_of(&a, 0, 2), *other = evaluation_of(&a, 1, 2);
         assert_ok(eqp__evaluation_pack(other, &size, &bytes));
@@ -203,7 +203,6 @@ TEST(a_step_includes_overhead)
         assert_ok(eqp__evaluation_overhead(e, NULL));
         assert_ok(eqp__evaluation_by_plan(e, &network, &plan, NULL, &r));
         assert_same(&r, &without);
-        free(bytes);
         eqp_evaluation_free(other);
         eqp_evaluation_free(e);
     }

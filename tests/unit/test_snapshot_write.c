@@ -193,14 +193,13 @@ TEST(cosmological_files_store_u)
     assert_true(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, stored) >= 0);
     H5Dclose(dataset);
     H5Fclose(file);
-    eqp_snapshot *s = open_good(in_folder("a"));
+    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
     assert_true(eqp_snapshot_get_info(s)->cosmological);
     read_good(s, 0, &back);
     for (int c = 4; c < 7; c++) {
         assert_true(stored[c - 4] == 2 * whole.column[c][0]);
         assert_memory_equal(back.column[c], whole.column[c], N * sizeof(double));
     }
-    eqp_snapshot_close(s);
 }
 
 TEST(further_columns_and_numbers_come_back)
