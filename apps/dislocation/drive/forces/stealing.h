@@ -63,15 +63,15 @@ int dd_runs_add(dd_run **runs, int64_t *n, int64_t *room, dd_run run);
 /* The index of a segment among the segments in the runs; -1: in none. O(n). Local. */
 int64_t dd_runs_place(const dd_run *runs, int64_t n, int64_t local);
 
-/* ---- Iterations on their way to a rank that computes them for another, and the forces on the way back. A bundle: the
- * numbers of segments, iterations, touched runs, targets and runs (int64); the nine columns of all segments that its
- * iterations touch, each segment once, in order; then pairs of int32: for each iteration its numbers of targets and
- * touched runs; the touched runs; for each target its place and its number of runs; the runs. Places index the columns,
- * runs are (first, number). An answer: for each iteration the six columns of forces on the segments it touches, then
- * the numbers of pairs, parallel pairs and runs (int64) of each target. */
+/* ---- Iterations on their way to a rank that computes them for another, and the forces on the way back. A bundle: its
+ * numbers of segments, iterations and rows (int64); the nine columns of all segments that its iterations touch, each
+ * segment once, in order; then rows (first, number) of int64: for each iteration its numbers of targets and of touched
+ * runs, the touched runs, and for each target its place and its number of runs, then the runs. Places index the
+ * columns. An answer: for each iteration the six columns of forces on the segments it touches, then the numbers of
+ * pairs, parallel pairs and runs (int64) of each target. */
 
-/* Packs iterations [first, first + n) of a list, n > 0. *data: owned by the caller, free(); unchanged on error. EQP_OK,
- * EQP_ERR_MEMORY, or EQP_ERR_OVERFLOW for 2^31 of anything. Local. */
+/* Packs iterations [first, first + n) of a list, n > 0. *data: owned by the caller, free(); unchanged on error. EQP_OK
+ * or EQP_ERR_MEMORY. Local. */
 int dd_bundle_pack(const dd_stage *stage, const dd_iterations *list, int64_t first, int64_t n, void **data,
                    size_t *bytes);
 
