@@ -29,7 +29,9 @@ typedef struct table {
     char *line;
     size_t room;
     int64_t number; /* of the line */
-    bool pairs, named;
+    bool pairs;
+    const char *const *name; /* [count] of the numbers; NULL before the line of names */
+    int count;
     int columns, category, place[MOST_NUMBERS]; /* columns of the numbers */
     dd_pairs_fn fn;
     dd_check check;
@@ -76,22 +78,14 @@ static char *cut_field(char *at)
     return end + 1;
 }
 
-static int count_of(const table *t)
-{
-    return t->pairs ? PAIR_NUMBERS : SELF_NUMBERS;
-}
-
-static const char *name_of(const table *t, int i)
-{
-    return t->pairs ? pair_name[i] : self_name[i];
-}
-
 /* Where the columns are. */
 static int read_names(table *t)
 {
     int found = 0;
 
     t->pairs = strstr(t->line, "p3x") != NULL;
+    t->name = t->pairs ? pair_name : self_name;
+    t->count = t->pairs ? PAIR_NUMBERS : SELF_NUMBERS;
     t->category = -1;
     for (int i = 0; i < MOST_NUMBERS; i++) {
         t->place[i] = -1;
@@ -101,19 +95,18 @@ static int read_names(table *t)
         if (strcmp(at, "category") == 0) {
             t->category = t->columns;
         }
-        for (int i = 0; i < count_of(t); i++) {
-            if (strcmp(at, name_of(t, i)) == 0 && t->place[i] < 0) {
+        for (int i = 0; i < t->count; i++) {
+            if (strcmp(at, t->name[i]) == 0 && t->place[i] < 0) {
                 t->place[i] = t->columns;
                 found++;
             }
         }
     }
-    for (int i = 0; found < count_of(t); i++) {
+    for (int i = 0; found < t->count; i++) {
         if (t->place[i] < 0) {
-            return refuse(t, EQP_ERR_FORMAT, "there is no column ", name_of(t, i));
+            return refuse(t, EQP_ERR_FORMAT, "there is no column ", t->name[i]);
         }
     }
-    t->named = true;
     return EQP_OK;
 }
 
@@ -128,18 +121,18 @@ static int read_fields(table *t, double number[], const char **category)
         if (column == t->category) {
             *category = at;
         }
-        for (int i = 0; i < count_of(t); i++) {
+        for (int i = 0; i < t->count; i++) {
             if (column == t->place[i]) {
                 char *end;
                 number[i] = strtod(at, &end);
                 if (end == at || *end != '\0' || !isfinite(number[i])) {
-                    return refuse(t, EQP_ERR_FORMAT, "not a number: ", name_of(t, i));
+                    return refuse(t, EQP_ERR_FORMAT, "not a number: ", t->name[i]);
                 }
                 found++;
             }
         }
     }
-    if (found < count_of(t)) {
+    if (found < t->count) {
         return refuse(t, EQP_ERR_FORMAT, "too few columns", "");
     }
     return EQP_OK;
@@ -157,17 +150,13 @@ static bool has_length(const dd_segment *s)
 
 static int medium_of(table *t, const double number[3], dd_medium *medium)
 {
+    const char *wrong = NULL;
+
     *medium = (dd_medium){.a = number[0], .mu = number[1], .nu = number[2]};
-    if (!(medium->a > 0)) {
-        return refuse(t, EQP_ERR_DATA, "a is not positive", "");
-    }
-    if (!(medium->mu > 0)) {
-        return refuse(t, EQP_ERR_DATA, "mu is not positive", "");
-    }
-    if (!(medium->nu > -1 && medium->nu < 0.5)) {
-        return refuse(t, EQP_ERR_DATA, "nu is not between -1 and 0.5", "");
-    }
-    return EQP_OK;
+    wrong = medium->nu > -1 && medium->nu < 0.5 ? wrong : "nu is not between -1 and 0.5";
+    wrong = medium->mu > 0 ? wrong : "mu is not positive";
+    wrong = medium->a > 0 ? wrong : "a is not positive";
+    return wrong != NULL ? refuse(t, EQP_ERR_DATA, wrong, "") : EQP_OK;
 }
 
 /* The forces on the ends of p1-p2, then of p3-p4. */
@@ -179,13 +168,11 @@ static int compute_pair(table *t, const double number[], double force[12])
     dd_pair_counts counts = {0, 0};
     dd_columns columns;
     dd_medium medium;
-    int code = medium_of(t, number + 18, &medium);
+    int code;
 
-    if (code == EQP_OK && !(has_length(&target) && has_length(&source))) {
-        code = refuse(t, EQP_ERR_DATA, "a segment has no length", "");
-    }
-    if (code != EQP_OK) {
-        return code;
+    EQP_TRY(medium_of(t, number + 18, &medium));
+    if (!(has_length(&target) && has_length(&source))) {
+        EQP_TRY(refuse(t, EQP_ERR_DATA, "a segment has no length", ""));
     }
     for (int d = 0; d < 3; d++) {
         column[d][0] = source.x1[d];
@@ -203,7 +190,8 @@ static int compute_pair(table *t, const double number[], double force[12])
     for (int i = 0; i < 6; i++) {
         force[6 + i] = on_source[i][0];
     }
-    return EQP_OK;
+done:
+    return code;
 }
 
 static int compute_self(table *t, const double number[], double force[6])
@@ -283,7 +271,7 @@ static int add_row(table *t, const char *category, double deviation)
 
 static int check_row(table *t)
 {
-    const int forces = t->pairs ? PAIR_FORCES : SELF_FORCES, n = count_of(t) - forces;
+    const int forces = t->pairs ? PAIR_FORCES : SELF_FORCES, n = t->count - forces;
     double number[MOST_NUMBERS], force[12];
     const char *category;
     int code;
@@ -304,7 +292,7 @@ int dd_check_table(FILE *from, dd_isa isa, dd_check *check, eqp_message *message
     while (code == EQP_OK && more) {
         code = next_line(&t, &more);
         if (code == EQP_OK && more) {
-            code = t.named ? check_row(&t) : read_names(&t);
+            code = t.name != NULL ? check_row(&t) : read_names(&t);
         }
     }
     if (code == EQP_OK && t.check.ncategories == 0) {

@@ -21,7 +21,7 @@
  * (dd_far_plane_forward()), which makes columns of one wave number each; columns take their kernel
  * (dd_far_column()), and planes return (dd_far_plane_inverse()). The result for a cell is opened by
  * dd_far_open() and acts on segments there by dd_far_force(). Planes, columns and runs of components are independent of
- * each other; the same moments give the same bits, whoever computes which. dd_far_solve() does it all at once. */
+ * each other; the same moments give the same bits, whoever computes which. */
 #ifndef DD_FAR_H
 #define DD_FAR_H
 
@@ -89,9 +89,6 @@ typedef struct dd_far_run {
  * in the runs. EQP_OK or EQP_ERR_MEMORY. */
 int dd_far_column(const dd_far *far, int64_t column, int64_t place, const double *kernel, int64_t nin,
                   const dd_far_run *in, int64_t nout, const dd_far_run *out);
-
-/* All local expansions [cells][nlocal] of all moments [cells][nmoments]. EQP_OK or EQP_ERR_MEMORY. */
-int dd_far_solve(const dd_far *far, const double *moments, double *local);
 
 /* The stress in a cell [nfield]. */
 void dd_far_open(const dd_far *far, const double *local, double *field);

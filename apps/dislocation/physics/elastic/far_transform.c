@@ -382,52 +382,57 @@ INLINE void solve_column(const dd_far *far, bool zero, const double *kernel, col
     }
 }
 
+INLINE void solve_all(const dd_far *far, bool zero, int64_t place, const double *kernel, int64_t nin,
+                      const dd_far_run *in, int64_t nout, const dd_far_run *out, column *c)
+{
+    for (int64_t r = 0; r < nin; r++) {
+        gather(far, place, &in[r], c);
+    }
+    solve_column(far, zero, kernel, c);
+    for (int64_t r = 0; r < nout; r++) {
+        scatter(far, place, &out[r], c);
+    }
+}
+
 /* Functions compiled for each instruction set. */
+typedef void plane_function(const dd_far *far, int64_t n, int64_t c, const double *from, item *plane, item *line,
+                            item *scratch, double *to);
+typedef void column_function(const dd_far *far, bool zero, int64_t place, const double *kernel, int64_t nin,
+                             const dd_far_run *in, int64_t nout, const dd_far_run *out, column *c);
+
 #define FUNCTIONS(NAME, TARGET)                                                                                        \
-    TARGET static void forward_##NAME(const dd_far *far, int64_t n, int64_t c, const double *cells, item *plane,       \
-                                      item *line, item *scratch, double *columns)                                      \
+    TARGET static void forward_##NAME(const dd_far *far, int64_t n, int64_t c, const double *from, item *plane,        \
+                                      item *line, item *scratch, double *to)                                           \
     {                                                                                                                  \
-        forward_some(far, n, c, cells, plane, line, scratch, columns);                                                 \
+        forward_some(far, n, c, from, plane, line, scratch, to);                                                       \
     }                                                                                                                  \
-    TARGET static void inverse_##NAME(const dd_far *far, int64_t n, int64_t c, const double *columns, item *plane,     \
-                                      item *line, item *scratch, double *cells)                                        \
+    TARGET static void inverse_##NAME(const dd_far *far, int64_t n, int64_t c, const double *from, item *plane,        \
+                                      item *line, item *scratch, double *to)                                           \
     {                                                                                                                  \
-        inverse_some(far, n, c, columns, plane, line, scratch, cells);                                                 \
+        inverse_some(far, n, c, from, plane, line, scratch, to);                                                       \
     }                                                                                                                  \
-    TARGET static void gather_##NAME(const dd_far *far, int64_t at, const dd_far_run *run, column *c)                  \
+    TARGET static void solve_##NAME(const dd_far *far, bool zero, int64_t place, const double *kernel, int64_t nin,    \
+                                    const dd_far_run *in, int64_t nout, const dd_far_run *out, column *c)              \
     {                                                                                                                  \
-        gather(far, at, run, c);                                                                                       \
-    }                                                                                                                  \
-    TARGET static void scatter_##NAME(const dd_far *far, int64_t at, const dd_far_run *run, column *c)                 \
-    {                                                                                                                  \
-        scatter(far, at, run, c);                                                                                      \
-    }                                                                                                                  \
-    TARGET static void solve_##NAME(const dd_far *far, bool zero, const double *kernel, column *c)                     \
-    {                                                                                                                  \
-        solve_column(far, zero, kernel, c);                                                                            \
+        solve_all(far, zero, place, kernel, nin, in, nout, out, c);                                                    \
     }
 #define FUNCTIONS_OF(ISA) FUNCTIONS(ISA, __attribute__((__target__(#ISA))))
 FUNCTIONS(plain, )
 FOR_ISAS(FUNCTIONS_OF)
 
 typedef struct functions {
-    void (*forward)(const dd_far *far, int64_t n, int64_t c, const double *cells, item *plane, item *line,
-                    item *scratch, double *columns);
-    void (*inverse)(const dd_far *far, int64_t n, int64_t c, const double *columns, item *plane, item *line,
-                    item *scratch, double *cells);
-    void (*gather)(const dd_far *far, int64_t at, const dd_far_run *run, column *c);
-    void (*scatter)(const dd_far *far, int64_t at, const dd_far_run *run, column *c);
-    void (*solve)(const dd_far *far, bool zero, const double *kernel, column *c);
+    plane_function *forward, *inverse;
+    column_function *solve;
 } functions;
 
 static functions choose(void)
 {
 #define CHOOSE(ISA)                                                                                                    \
     if (__builtin_cpu_supports(#ISA)) {                                                                                \
-        return (functions){forward_##ISA, inverse_##ISA, gather_##ISA, scatter_##ISA, solve_##ISA};                    \
+        return (functions){forward_##ISA, inverse_##ISA, solve_##ISA};                                                 \
     }
     FOR_ISAS(CHOOSE)
-    return (functions){forward_plain, inverse_plain, gather_plain, scatter_plain, solve_plain};
+    return (functions){forward_plain, inverse_plain, solve_plain};
 }
 
 /* Items for a plane, and for a line of it with its scratch. */
@@ -444,34 +449,32 @@ static int create_plane(const dd_far *far, item **plane, item **line, item **scr
     return code;
 }
 
-int dd_far_plane_forward(const dd_far *far, int64_t n, const double *cells, double *columns)
+/* A plane there or back, some components at a time. */
+static int transform_plane(const dd_far *far, plane_function *function, int64_t n, const double *from, double *to)
 {
     item *plane = NULL, *line, *scratch;
     const int code = create_plane(far, &plane, &line, &scratch);
 
     for (int64_t c = 0; c < n && code == EQP_OK; c += LANES * PACK) {
-        choose().forward(far, n, c, cells, plane, line, scratch, columns);
+        function(far, n, c, from, plane, line, scratch, to);
     }
     free(plane);
     return code;
 }
 
+int dd_far_plane_forward(const dd_far *far, int64_t n, const double *cells, double *columns)
+{
+    return transform_plane(far, choose().forward, n, cells, columns);
+}
+
 int dd_far_plane_inverse(const dd_far *far, int64_t n, const double *columns, double *cells)
 {
-    item *plane = NULL, *line, *scratch;
-    const int code = create_plane(far, &plane, &line, &scratch);
-
-    for (int64_t c = 0; c < n && code == EQP_OK; c += LANES * PACK) {
-        choose().inverse(far, n, c, columns, plane, line, scratch, cells);
-    }
-    free(plane);
-    return code;
+    return transform_plane(far, choose().inverse, n, columns, cells);
 }
 
 int dd_far_column(const dd_far *far, int64_t wave_number, int64_t place, const double *kernel, int64_t nin,
                   const dd_far_run *in, int64_t nout, const dd_far_run *out)
 {
-    const functions f = choose();
     column c = {.line = NULL};
     int code;
 
@@ -481,13 +484,7 @@ int dd_far_column(const dd_far *far, int64_t wave_number, int64_t place, const d
     EQP_TRY(eqp_array_create(&c.out, far->packs * far->sizes.nlocal, sizeof *c.out));
     EQP_TRY(eqp_array_create(&c.g, 3 * (int64_t)far->nslim, sizeof *c.g));
     EQP_TRY(eqp_array_create(&c.kernels, KERNELS * (int64_t)far->kernel_all, sizeof *c.kernels));
-    for (int64_t r = 0; r < nin; r++) {
-        f.gather(far, place, &in[r], &c);
-    }
-    f.solve(far, wave_number == 0, kernel, &c);
-    for (int64_t r = 0; r < nout; r++) {
-        f.scatter(far, place, &out[r], &c);
-    }
+    choose().solve(far, wave_number == 0, place, kernel, nin, in, nout, out, &c);
 done:
     free(c.line);
     free(c.scratch);
@@ -495,37 +492,5 @@ done:
     free(c.out);
     free(c.g);
     free(c.kernels);
-    return code;
-}
-
-int dd_far_solve(const dd_far *far, const double *moments, double *local)
-{
-    const dd_far_sizes *s = &far->sizes;
-    const int64_t columns = s->ncolumns * 2;
-    double *in = NULL, *out = NULL, **at = NULL, *kernel = NULL;
-    int code;
-
-    EQP_TRY(eqp_array_create(&in, s->nplanes * columns * s->nmoments, sizeof *in));
-    EQP_TRY(eqp_array_create(&out, s->nplanes * columns * s->nlocal, sizeof *out));
-    EQP_TRY(eqp_array_create(&at, 2 * s->nplanes, sizeof *at));
-    EQP_TRY(eqp_array_create(&kernel, s->nkernel, sizeof *kernel));
-    for (int64_t x = 0; x < s->nplanes; x++) {
-        at[x] = in + x * columns * s->nmoments;
-        at[s->nplanes + x] = out + x * columns * s->nlocal;
-        EQP_TRY(dd_far_plane_forward(far, s->nmoments, moments + x * s->ncells * s->nmoments, at[x]));
-    }
-    const dd_far_run all_in = {0, s->nmoments, at}, all_out = {0, s->nlocal, at + s->nplanes};
-    for (int64_t c = 0; c < s->ncolumns; c++) {
-        EQP_TRY(dd_far_kernel(far, c, kernel));
-        EQP_TRY(dd_far_column(far, c, c, kernel, 1, &all_in, 1, &all_out));
-    }
-    for (int64_t x = 0; x < s->nplanes; x++) {
-        EQP_TRY(dd_far_plane_inverse(far, s->nlocal, at[s->nplanes + x], local + x * s->ncells * s->nlocal));
-    }
-done:
-    free(in);
-    free(out);
-    free(at);
-    free(kernel);
     return code;
 }

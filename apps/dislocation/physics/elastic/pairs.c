@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <string.h>
 
 static bool runs_here(dd_isa isa)
 {
@@ -49,17 +48,6 @@ const char *dd_isa_name(dd_isa isa)
     static const char *const name[DD_ISAS] = {"auto", "plain", "avx2", "avx512"};
 
     return (unsigned)isa < DD_ISAS ? name[isa] : NULL;
-}
-
-int dd_isa_named(const char *name, dd_isa *isa)
-{
-    for (int i = 0; i < DD_ISAS; i++) {
-        if (strcmp(name == NULL ? "auto" : name, dd_isa_name((dd_isa)i)) == 0) {
-            *isa = (dd_isa)i;
-            return EQP_OK;
-        }
-    }
-    return EQP_ERR_UNKNOWN;
 }
 
 int dd_pairs_choose(dd_isa isa, dd_pairs_fn *fn, dd_isa *chosen)

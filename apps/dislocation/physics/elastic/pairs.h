@@ -58,10 +58,6 @@ typedef enum dd_isa { DD_ISA_AUTO, DD_ISA_PLAIN, DD_ISA_AVX2, DD_ISA_AVX512 } dd
 /* "auto", "plain", "avx2", "avx512"; NULL for any other number. */
 const char *dd_isa_name(dd_isa isa);
 
-/** \param[out] isa of a name; NULL means "auto"; unchanged on error
- * \return EQP_OK or EQP_ERR_UNKNOWN */
-int dd_isa_named(const char *name, dd_isa *isa);
-
 /** The kernel for an instruction set; DD_ISA_AUTO: the fastest that this CPU has.
  * \param[out] fn     unchanged on error
  * \param[out] chosen which it is, not DD_ISA_AUTO; may be NULL

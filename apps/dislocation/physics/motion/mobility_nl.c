@@ -353,32 +353,15 @@ static void va_solve(const dd_mobility *mobility, const dd_node *node, const dou
     dd__glides_balance(&these, drag);
 }
 
-void dd__drag_bcc_ta_nl(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
-                        dd_drag *drag)
-{
-    ta_solve(mobility, node, to_neighbour, ta_add, drag);
-}
+#define LAW(name, solve, add)                                                                                          \
+    void dd__drag_##name(const dd_mobility *mobility, const dd_node *node, const double(*to_neighbour)[3],             \
+                         dd_drag *drag)                                                                                \
+    {                                                                                                                  \
+        solve(mobility, node, to_neighbour, add, drag);                                                                \
+    }
 
-void dd__drag_bcc_ta_nl_b(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
-                          dd_drag *drag)
-{
-    ta_solve(mobility, node, to_neighbour, ta_add_b, drag);
-}
-
-void dd__drag_bcc_ta_nl_b_planar(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
-                                 dd_drag *drag)
-{
-    ta_solve(mobility, node, to_neighbour, ta_add_b_planar, drag);
-}
-
-void dd__drag_bcc_va_nl(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
-                        dd_drag *drag)
-{
-    va_solve(mobility, node, to_neighbour, va_add, drag);
-}
-
-void dd__drag_bcc_va_nl_planar(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
-                               dd_drag *drag)
-{
-    va_solve(mobility, node, to_neighbour, va_add_planar, drag);
-}
+LAW(bcc_ta_nl, ta_solve, ta_add)
+LAW(bcc_ta_nl_b, ta_solve, ta_add_b)
+LAW(bcc_ta_nl_b_planar, ta_solve, ta_add_b_planar)
+LAW(bcc_va_nl, va_solve, va_add)
+LAW(bcc_va_nl_planar, va_solve, va_add_planar)
