@@ -89,12 +89,13 @@ typedef struct dd_halo {
     eqp_route *arms; /* forces from mine to the other ends' theirs: a block per rank */
 } dd_halo;
 
-/* Plans by the domain's exchange plan and fetches positions once; the domain's nodes and arms must not change while the
- * halo is in use. code: of this rank so far; all ranks return the code of a rank that failed, here and below.
+/* Numbers sent for a node: its position, or its velocity too. */
+enum { DD_PLACES = 3, DD_MOVING = 6 };
+
+/* Plans by the domain's exchange plan and fetches these numbers once; the domain's nodes and arms must not change while
+ * the halo is in use. code: of this rank so far; all ranks return the code of a rank that failed, here and below.
  * Collective. */
-int dd_halo_create(const dd_domain *domain, int code, dd_halo *halo);
-/* The same for positions and velocities. */
-int dd_halo_create_moving(const dd_domain *domain, int code, dd_halo *halo);
+int dd_halo_create(const dd_domain *domain, int numbers, int code, dd_halo *halo);
 /* Collective. */
 void dd_halo_free(dd_halo *halo);
 

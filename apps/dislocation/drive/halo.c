@@ -39,24 +39,17 @@ static int by_own(const void *left, const void *right)
     return a->own != b->own ? compare_u64(a->own, b->own) : a->home - b->home;
 }
 
-static dd_tag low(const crossing *c)
-{
-    return c->own < c->other ? c->own : c->other;
-}
-
-static dd_tag high(const crossing *c)
-{
-    return c->own < c->other ? c->other : c->own;
-}
-
+/* By rank, then by the lower and the higher tag. */
 static int by_segment(const void *left, const void *right)
 {
     const crossing *a = left, *b = right;
+    const bool a_low = a->own < a->other, b_low = b->own < b->other;
+    const int low = compare_u64(a_low ? a->own : a->other, b_low ? b->own : b->other);
 
     if (a->home != b->home) {
         return a->home - b->home;
     }
-    return low(a) != low(b) ? compare_u64(low(a), low(b)) : compare_u64(high(a), high(b));
+    return low != 0 ? low : compare_u64(a_low ? a->other : a->own, b_low ? b->other : b->own);
 }
 
 static void sort(crossing *c, int64_t n, int (*compare)(const void *, const void *))
@@ -228,7 +221,7 @@ done:
     return code;
 }
 
-static int create(const dd_domain *domain, int numbers, int code, dd_halo *halo)
+int dd_halo_create(const dd_domain *domain, int numbers, int code, dd_halo *halo)
 {
     dd_halo made = {.n = domain->network.n, .numbers = numbers};
     dd_blocks nodes = {.n = 0}, arms = {.n = 0};
@@ -250,16 +243,6 @@ static int create(const dd_domain *domain, int numbers, int code, dd_halo *halo)
     }
     *halo = made;
     return EQP_OK;
-}
-
-int dd_halo_create(const dd_domain *domain, int code, dd_halo *halo)
-{
-    return create(domain, 3, code, halo);
-}
-
-int dd_halo_create_moving(const dd_domain *domain, int code, dd_halo *halo)
-{
-    return create(domain, 6, code, halo);
 }
 
 void dd_halo_free(dd_halo *halo)

@@ -17,7 +17,7 @@ int dd_plan(dd_simulation *sim)
 
     dd_halo_free(&sim->halo);
     code = dd_stage_open(&sim->domain, sim->cells, &sim->stage);
-    EQP_TRY(dd_halo_create(&sim->domain, code, &sim->halo));
+    EQP_TRY(dd_halo_create(&sim->domain, DD_PLACES, code, &sim->halo));
     EQP_TRY(dd_stage_create(&sim->domain, &sim->halo, eqp_balancer_map(sim->balancer), &sim->stage));
 done:
     return code;

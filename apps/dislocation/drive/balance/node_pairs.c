@@ -46,25 +46,23 @@ int dd_node_pairs_meet(dd_node_pairs *node_pairs, int64_t node, const dd_meeting
 /* Not all partners of shared nodes need to be here: fetches a stage as if no node were shared. */
 static int fetch_whole(dd_domain *domain, const dd_halo *halo, const int64_t cells[3], dd_stage *whole)
 {
+    dd_node *node = domain->network.node;
     const int64_t n = domain->network.n;
     int64_t *split = NULL;
     int code = dd_stage_open(domain, cells, whole);
 
-    code = eqp_agree(domain->comm, code == EQP_OK ? eqp_array_create(&split, n, sizeof *split) : code, NULL);
-
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
-        split[i] = domain->network.node[i].split;
-        domain->network.node[i].split = -1;
+    EQP_TRY(eqp_agree(domain->comm, code == EQP_OK ? eqp_array_create(&split, n, sizeof *split) : code, NULL));
+    for (int64_t i = 0; i < n; i++) {
+        split[i] = node[i].split;
+        node[i].split = -1;
     }
-    if (code == EQP_OK) {
-        code = dd_stage_create(domain, halo, NULL, whole);
-        for (int64_t i = 0; i < n; i++) {
-            domain->network.node[i].split = split[i];
-        }
+    code = dd_stage_create(domain, halo, NULL, whole);
+    for (int64_t i = 0; i < n; i++) {
+        node[i].split = split[i];
     }
-    if (code == EQP_OK) {
-        code = dd_stage_refresh(domain, halo, whole);
-    }
+    EQP_TRY(code);
+    EQP_TRY(dd_stage_refresh(domain, halo, whole));
+done:
     free(split);
     return code;
 }
@@ -84,21 +82,23 @@ done:
 /* Pairs of a node: counted by the evaluation, unless ranks share the node. */
 static int count_pairs(dd_node_pairs *node_pairs, int64_t node, dd_counts *counts)
 {
+    const dd_counts *counted = &node_pairs->evaluator->of_node[node];
     int64_t cells[DD_GRID_SOURCES];
     const int n = dd_grid_sources(&node_pairs->stage->grid, node_pairs->cell[node], cells);
     const dd_meeting *meeting = NULL;
-    int code;
+    int code = EQP_OK;
 
     if (node_pairs->domain->network.node[node].split < 0) {
-        counts->of[DD_KIND_PAIR] = node_pairs->evaluator->of_node[node].of[DD_KIND_PAIR];
-        counts->of[DD_KIND_PARALLEL] = node_pairs->evaluator->of_node[node].of[DD_KIND_PARALLEL];
-        return EQP_OK;
+        counts->of[DD_KIND_PAIR] = counted->of[DD_KIND_PAIR];
+        counts->of[DD_KIND_PARALLEL] = counted->of[DD_KIND_PARALLEL];
+        return code;
     }
-    code = dd_node_pairs_meet(node_pairs, node, &meeting);
-    for (int c = 0; c < n && code == EQP_OK; c++) {
+    EQP_TRY(dd_node_pairs_meet(node_pairs, node, &meeting));
+    for (int c = 0; c < n; c++) {
         counts->of[DD_KIND_PAIR] += meeting[c].pair;
         counts->of[DD_KIND_PARALLEL] += meeting[c].parallel;
     }
+done:
     return code;
 }
 
@@ -121,11 +121,12 @@ static int fill(dd_node_pairs *node_pairs)
 {
     const dd_stage *stage = node_pairs->stage;
     int64_t own = 0;
-    int code = node_pairs->evaluator->of_nodes == node_pairs->n ? EQP_OK : EQP_ERR_STATE;
+    int code;
 
-    code = code == EQP_OK && stage->grid.ncells > INT_MAX ? EQP_ERR_OVERFLOW : code;
-    code = code == EQP_OK ? create_arrays(node_pairs) : code;
-    for (int64_t i = 0; i < node_pairs->n && code == EQP_OK; i++) { /* as own segments lie */
+    EQP_TRY(node_pairs->evaluator->of_nodes == node_pairs->n ? EQP_OK : EQP_ERR_STATE);
+    EQP_TRY(stage->grid.ncells > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
+    EQP_TRY(create_arrays(node_pairs));
+    for (int64_t i = 0; i < node_pairs->n; i++) { /* as own segments lie */
         if (own < stage->nown && stage->own_node[own] == i) {
             node_pairs->cell[i] = (int)dd_stage_cell(stage, stage->own_local[own]);
         }
@@ -133,8 +134,9 @@ static int fill(dd_node_pairs *node_pairs)
             own++;
         }
         node_pairs->first[i + 1] = own;
-        code = count_whole(node_pairs, i);
+        EQP_TRY(count_whole(node_pairs, i));
     }
+done:
     return code;
 }
 
@@ -142,19 +144,18 @@ int dd_node_pairs_take(dd_domain *domain, const dd_halo *halo, const dd_stage *s
                        dd_node_pairs *node_pairs)
 {
     int64_t nsplit = 0;
-    int code = EQP_OK;
+    int code;
 
     *node_pairs =
         (dd_node_pairs){.domain = domain, .halo = halo, .evaluator = evaluator, .stage = stage, .n = domain->network.n};
     for (int64_t i = 0; i < node_pairs->n; i++) {
         nsplit += domain->network.node[i].split >= 0;
     }
-    code = eqp_sum_int64(domain->comm, 1, &nsplit);
-    if (code == EQP_OK && nsplit > 0) {
+    EQP_TRY(eqp_sum_int64(domain->comm, 1, &nsplit));
+    if (nsplit > 0) {
         node_pairs->stage = &node_pairs->whole;
-        code = fetch_whole(domain, halo, stage->grid.n, &node_pairs->whole);
+        EQP_TRY(fetch_whole(domain, halo, stage->grid.n, &node_pairs->whole));
     }
-    EQP_TRY(code);
     EQP_TRY(eqp_agree(domain->comm, fill(node_pairs), NULL));
     EQP_TRY(dd_halo_spread(halo, node_pairs->cell, node_pairs->cell + node_pairs->n));
 done:

@@ -142,12 +142,10 @@ static int assign(void *user, const eqp_method *method, int nparts, const double
     double *loads = NULL;
     int code = method == &dd_sectioning || method == &dd_bisection ? EQP_OK : EQP_ERR_UNKNOWN;
 
-    if (code == EQP_OK) {
-        code = dd_walls_create(&p->sim->domain, nparts, &p->sim->input.control, method == &dd_bisection, &boxes);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&loads, nparts, sizeof *loads);
-    }
+    code = code == EQP_OK ? eqp_array_create(&loads, nparts, sizeof *loads) : code;
+    code = code == EQP_OK
+               ? dd_walls_create(&p->sim->domain, nparts, &p->sim->input.control, method == &dd_bisection, &boxes)
+               : code;
     EQP_TRY(eqp_agree(p->sim->comm, code, NULL));
     EQP_TRY(move_boxes(p, &owners, loads, boxes, &best));
     for (int64_t o = 0; o < n; o++) {

@@ -301,20 +301,20 @@ static int add_shares(const surveyor *s)
     return code;
 }
 
-/* Sums over ranks: tiles of the targets, owners in their source cells. */
-static int count_pins(const surveyor *s, int64_t *ntiles, int64_t *npins)
+/* Tiles of the targets and owners in their source cells, of this rank. */
+static int count_pins(const surveyor *s, int64_t sum[2])
 {
     const dd_stage *stage = s->stage;
-    int64_t sum[2] = {0, 0};
     int32_t *owners = NULL; /* in each cell */
-    int code = eqp_array_create(&owners, stage->grid.ncells, sizeof *owners);
+    int code;
 
-    for (int64_t c = 0; c < stage->grid.ncells && code == EQP_OK; c++) {
+    EQP_TRY(eqp_array_create(&owners, stage->grid.ncells, sizeof *owners));
+    for (int64_t c = 0; c < stage->grid.ncells; c++) {
         for (int64_t j = stage->cell_first[c]; j < stage->cell_first[c + 1]; j++) {
             owners[c] += j == stage->cell_first[c] || stage->key[j].owner != stage->key[j - 1].owner;
         }
     }
-    for (int64_t c = 0; c < stage->grid.ncells && code == EQP_OK; c++) {
+    for (int64_t c = 0; c < stage->grid.ncells; c++) {
         int64_t sources[DD_GRID_SOURCES], own = 0, last = -1;
         const int n = dd_grid_sources(&stage->grid, c, sources);
         for (int64_t j = stage->cell_first[c]; j < stage->cell_first[c + 1]; j++) {
@@ -327,13 +327,8 @@ static int count_pins(const surveyor *s, int64_t *ntiles, int64_t *npins)
             sum[1] += own * owners[sources[i]];
         }
     }
+done:
     free(owners);
-    code = eqp_agree(s->domain->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp_sum_int64(s->domain->comm, 2, sum);
-    }
-    *ntiles = sum[0];
-    *npins = sum[1];
     return code;
 }
 
@@ -341,27 +336,27 @@ static int count_pins(const surveyor *s, int64_t *ntiles, int64_t *npins)
 static int choose_pins(surveyor *s)
 {
     const uint64_t below = eqp_survey_pin_below(s->survey);
-    int64_t ntiles = 0, npins = 0;
+    int64_t sum[2] = {0, 0};
     int code = EQP_OK;
 
     s->pin_below = below;
     if (below > 0 && below < UINT64_MAX) { /* the same on all ranks */
-        code = count_pins(s, &ntiles, &npins);
-        if (code == EQP_OK && npins > ntiles) {
-            s->pin_below = (uint64_t)((double)below * (double)ntiles / (double)npins);
+        EQP_TRY(eqp_agree(s->domain->comm, count_pins(s, sum), NULL));
+        EQP_TRY(eqp_sum_int64(s->domain->comm, 2, sum));
+        if (sum[1] > sum[0]) {
+            s->pin_below = (uint64_t)((double)below * (double)sum[0] / (double)sum[1]);
         }
     }
+done:
     return code;
 }
 
 static int add_all(surveyor *s, const uint64_t *keys)
 {
-    int code = eqp_array_create(&s->pin_key, s->stage->n, sizeof *s->pin_key);
+    int code;
 
-    if (code == EQP_OK) { /* exactly, since owners are large */
-        code = eqp_survey_reserve(s->survey, s->domain->network.n + s->stage->shares.n);
-    }
-    EQP_TRY(code);
+    EQP_TRY(eqp_array_create(&s->pin_key, s->stage->n, sizeof *s->pin_key));
+    EQP_TRY(eqp_survey_reserve(s->survey, s->domain->network.n + s->stage->shares.n)); /* exactly: owners are large */
     for (int64_t i = 0; i < s->stage->n; i++) {
         s->pin_key[i] = eqp_pin_key(s->seed, (int64_t)s->stage->key[i].owner);
     }

@@ -271,7 +271,7 @@ int dd_output_lines(const dd_domain *domain, double time, const char *path, eqp_
     eqp_message what = {""};
     int code;
 
-    EQP_TRY(dd_halo_create_moving(domain, EQP_OK, &halo));
+    EQP_TRY(dd_halo_create(domain, DD_MOVING, EQP_OK, &halo));
     EQP_TRY(write_lines(&file, time, path, &what));
 done:
     dd_output_explain(path, code, &what, message);

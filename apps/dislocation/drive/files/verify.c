@@ -230,26 +230,21 @@ int dd_tile_domain(dd_domain *domain, const int count[3], eqp_message *message)
     int64_t total = domain->network.n;
     dd_tiling tiling;
     dd_halo halo = {0};
-    int code = eqp_sum_int64(domain->comm, 1, &total);
+    int code;
 
-    if (code == EQP_OK) {
-        code = plan(domain, count, &tiling, message);
+    EQP_TRY(eqp_sum_int64(domain->comm, 1, &total));
+    EQP_TRY(plan(domain, count, &tiling, message));
+    EQP_TRY(dd_halo_create(domain, DD_PLACES, EQP_OK, &halo));
+    code = eqp_agree(domain->comm, copy(domain, &tiling, &halo, total), NULL);
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: --tile: %s", eqp_error_text(code));
     }
-    if (code == EQP_OK) {
-        code = dd_halo_create(domain, EQP_OK, &halo);
+    EQP_TRY(code);
+    dd_tiling_box(&tiling, domain->low, domain->box);
+    for (int d = 0; d < 3; d++) {
+        domain->edge[d] *= count[d];
     }
-    if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, copy(domain, &tiling, &halo, total), NULL);
-        if (code != EQP_OK) {
-            eqp_message_set(message, "dislocation: --tile: %s", eqp_error_text(code));
-        }
-    }
+done:
     dd_halo_free(&halo);
-    if (code == EQP_OK) {
-        dd_tiling_box(&tiling, domain->low, domain->box);
-        for (int d = 0; d < 3; d++) {
-            domain->edge[d] *= count[d];
-        }
-    }
     return code;
 }

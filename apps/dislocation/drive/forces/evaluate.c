@@ -357,21 +357,20 @@ static int compute(pass *p, int *computed)
 
     if (has_far) {
         add_moments(p->evaluator, p->stage);
-        code = dd_field_start(&p->stage->field);
+        EQP_TRY(dd_field_start(&p->stage->field));
         p->batches.travelling = p->stage->field.out;
     }
-    if (code == EQP_OK && p->evaluator->loop != NULL) {
+    if (p->evaluator->loop != NULL) {
         *computed = dd_hand_out(&p->batches, p->domain, p->stage, *computed);
-    } else if (code == EQP_OK && *computed == EQP_OK) {
+    } else if (*computed == EQP_OK) {
         *computed = some_cells(p, false);
     }
     p->batches.travelling = NULL;
-    if (code == EQP_OK && has_far) {
-        code = finish_far(p, computed);
-        if (code == EQP_OK && *computed == EQP_OK) {
-            *computed = own_segments(p);
-        }
+    if (has_far) {
+        EQP_TRY(finish_far(p, computed));
+        *computed = *computed == EQP_OK ? own_segments(p) : *computed;
     }
+done:
     return code;
 }
 

@@ -2,6 +2,7 @@
 #include "topology.h"
 
 #include "../../physics/network/operations.h"
+#include "../../physics/network/vector.h"
 #include "transact.h"
 
 #include <equipoise/more/base.h>
@@ -59,9 +60,7 @@ static int run(const dd_operation *operation, dd_patch *patch, void *context, bo
     int code = dd_slip_begin(&t->slip, patch);
 
     (void)message;
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_TRY(code);
     switch (operation->kind) {
     case DD_TOPOLOGY_SPLIT:
         code = dd_split(patch, t->rules, t->mover, base[0], done);
@@ -89,6 +88,7 @@ static int run(const dd_operation *operation, dd_patch *patch, void *context, bo
         tally(&t->own, operation->kind, patch);
         code = dd_slip_end(&t->slip, patch, t->area);
     }
+done:
     return code;
 }
 
@@ -101,6 +101,13 @@ static int want(topology *t, dd_operation operation)
     t->wanted[t->n++] = operation;
 done:
     return code;
+}
+
+/* Adds a base node to an operation: one of this rank, or the end of its arm. */
+static void add_base(const topology *t, const dd_node *node, const dd_arm *arm, dd_operation *operation)
+{
+    operation->base[operation->nbase] = arm == NULL ? node->tag : arm->tag;
+    operation->home[operation->nbase++] = arm == NULL ? t->domain->rank : arm->home;
 }
 
 static const double *velocity_of(const topology *t, int64_t node, int arm)
@@ -121,10 +128,9 @@ static int want_splits(topology *t)
 
     for (int64_t p = 0; t->split && p < t->domain->network.n && code == EQP_OK; p++) {
         const dd_node *node = &t->domain->network.node[p];
-        dd_operation operation = {.kind = DD_TOPOLOGY_SPLIT, .nbase = 1, .nnew = 1, .neighbours = true};
+        dd_operation operation = {.kind = DD_TOPOLOGY_SPLIT, .nnew = 1, .neighbours = true};
         if (dd_wants_split(node)) {
-            operation.base[0] = node->tag;
-            operation.home[0] = t->domain->rank;
+            add_base(t, node, NULL, &operation);
             code = want(t, operation);
         }
     }
@@ -133,11 +139,12 @@ static int want_splits(topology *t)
 
 static int want_cross_slips(topology *t)
 {
+    const bool slips = t->mover != NULL && t->rules->cross_slip != DD_NO_CRYSTAL;
     int code = EQP_OK;
 
-    for (int64_t p = 0; t->mover != NULL && t->rules->cross_slip != DD_NO_CRYSTAL && p < t->domain->network.n; p++) {
+    for (int64_t p = 0; slips && p < t->domain->network.n && code == EQP_OK; p++) {
         const dd_node *node = &t->domain->network.node[p];
-        dd_operation operation = {.kind = DD_TOPOLOGY_CROSS_SLIP, .nbase = 3, .neighbours = true};
+        dd_operation operation = {.kind = DD_TOPOLOGY_CROSS_SLIP, .neighbours = true};
         double to1[3], to2[3];
         if (node->narms != 2) {
             continue;
@@ -145,29 +152,11 @@ static int want_cross_slips(topology *t)
         reach(t, p, 0, to1);
         reach(t, p, 1, to2);
         if (dd_wants_cross_slip(t->rules->cross_slip, t->mover->medium->mu, node, to1, to2)) {
-            operation.base[0] = node->tag;
-            operation.home[0] = t->domain->rank;
-            for (int k = 0; k < 2; k++) {
-                operation.base[1 + k] = node->arm[k].tag;
-                operation.home[1 + k] = node->arm[k].home;
-            }
-            code = code == EQP_OK ? want(t, operation) : code;
+            add_base(t, node, NULL, &operation);
+            add_base(t, node, &node->arm[0], &operation);
+            add_base(t, node, &node->arm[1], &operation);
+            code = want(t, operation);
         }
-    }
-    return code;
-}
-
-static int want_collisions(topology *t)
-{
-    int code = EQP_OK;
-
-    for (int64_t i = 0; t->closes != NULL && i < t->closes->n && code == EQP_OK; i++) {
-        dd_operation operation = {.kind = DD_TOPOLOGY_COLLIDE, .nbase = 4, .nnew = 1, .neighbours = true};
-        for (int b = 0; b < 4; b++) {
-            operation.base[b] = t->closes->pair[i].tag[b];
-            operation.home[b] = t->closes->pair[i].home[b];
-        }
-        code = want(t, operation);
     }
     return code;
 }
@@ -175,8 +164,7 @@ static int want_collisions(topology *t)
 static int want_zip(topology *t, int64_t place, int i, int j)
 {
     const dd_node *node = &t->domain->network.node[place];
-    const dd_arm *u = &node->arm[i], *w = &node->arm[j];
-    dd_operation operation = {.kind = DD_TOPOLOGY_ZIP, .nbase = 3, .nnew = 1, .neighbours = true};
+    dd_operation operation = {.kind = DD_TOPOLOGY_ZIP, .nnew = 1, .neighbours = true};
     double to_u[3], to_w[3];
 
     reach(t, place, i, to_u);
@@ -184,20 +172,27 @@ static int want_zip(topology *t, int64_t place, int i, int j)
     if (!dd_wants_zip(t->rules, to_u, to_w, velocity_of(t, place, i), velocity_of(t, place, j), node->v)) {
         return EQP_OK;
     }
-    operation.base[0] = node->tag;
-    operation.base[1] = u->tag;
-    operation.base[2] = w->tag;
-    operation.home[0] = t->domain->rank;
-    operation.home[1] = u->home;
-    operation.home[2] = w->home;
+    add_base(t, node, NULL, &operation);
+    add_base(t, node, &node->arm[i], &operation);
+    add_base(t, node, &node->arm[j], &operation);
     return want(t, operation);
 }
 
+/* Collisions and zips. */
 static int want_touches(topology *t)
 {
-    int code = want_collisions(t);
+    int code = EQP_OK;
 
-    for (int64_t p = 0; t->closes != NULL && p < t->domain->network.n; p++) {
+    if (t->closes == NULL) {
+        return code;
+    }
+    for (int64_t i = 0; i < t->closes->n && code == EQP_OK; i++) {
+        dd_operation operation = {.kind = DD_TOPOLOGY_COLLIDE, .nbase = 4, .nnew = 1, .neighbours = true};
+        memcpy(operation.base, t->closes->pair[i].tag, sizeof operation.base);
+        memcpy(operation.home, t->closes->pair[i].home, sizeof operation.home);
+        code = want(t, operation);
+    }
+    for (int64_t p = 0; p < t->domain->network.n; p++) {
         for (int i = 0; i < t->domain->network.node[p].narms; i++) {
             for (int j = 0; j < i && code == EQP_OK; j++) {
                 code = want_zip(t, p, i, j);
@@ -213,7 +208,7 @@ static int want_coarsening(topology *t)
 
     for (int64_t p = 0; p < t->domain->network.n && code == EQP_OK; p++) {
         const dd_node *node = &t->domain->network.node[p];
-        dd_operation operation = {.kind = DD_TOPOLOGY_COARSEN, .nbase = 1, .neighbours = true};
+        dd_operation operation = {.kind = DD_TOPOLOGY_COARSEN, .neighbours = true};
         double to1[3], to2[3];
         if (node->narms != 2 || node->constraint != DD_FREE) {
             continue;
@@ -221,8 +216,7 @@ static int want_coarsening(topology *t)
         reach(t, p, 0, to1);
         reach(t, p, 1, to2);
         if (dd_wants_coarsen(t->rules, node, to1, to2, velocity_of(t, p, 0), velocity_of(t, p, 1))) {
-            operation.base[0] = node->tag;
-            operation.home[0] = t->domain->rank;
+            add_base(t, node, NULL, &operation);
             code = want(t, operation);
         }
     }
@@ -243,16 +237,13 @@ static int want_refining(topology *t)
             bend = dd_bend_area(node, to[0], to[1], velocity_of(t, p, 0), velocity_of(t, p, 1));
         }
         for (int k = 0; k < node->narms && code == EQP_OK; k++) {
-            const int own = node->tag > node->arm[k].tag; /* the owner comes first, whichever end asks */
-            dd_operation operation = {.kind = DD_TOPOLOGY_REFINE, .nbase = 2, .nnew = 1};
+            dd_arm *const arm = &node->arm[k];
+            dd_operation operation = {.kind = DD_TOPOLOGY_REFINE, .nnew = 1};
             double along[3];
             reach(t, p, k, along);
-            operation.base[own] = node->tag;
-            operation.home[own] = t->domain->rank;
-            operation.base[1 - own] = node->arm[k].tag;
-            operation.home[1 - own] = node->arm[k].home;
-            if (dd_wants_refine(t->rules, sqrt(along[0] * along[0] + along[1] * along[1] + along[2] * along[2]),
-                                bend)) {
+            add_base(t, node, node->tag < arm->tag ? NULL : arm, &operation); /* the owner first, whichever end asks */
+            add_base(t, node, node->tag < arm->tag ? arm : NULL, &operation);
+            if (dd_wants_refine(t->rules, dd_v3_length(along), bend)) {
                 code = want(t, operation);
             }
         }
@@ -273,7 +264,7 @@ static int look(topology *t, int code, int from, int64_t *first, double *any, in
     double number[EQP_MEET_SUMS] = {0.0};
 
     dd_halo_free(&t->halo);
-    EQP_TRY(dd_halo_create_moving(t->domain, code, &t->halo));
+    EQP_TRY(dd_halo_create(t->domain, DD_MOVING, code, &t->halo));
     t->n = 0;
     for (int p = from; p < PHASES; p++) {
         first[p] = t->n;
