@@ -12,6 +12,7 @@
 #include <equipoise/more/random.h>
 
 #include "bh_sets.h"
+#include "order.h"
 
 static double uniform(uint64_t seed, int64_t i, int what)
 {
@@ -48,20 +49,6 @@ static void place(enum bh_set_kind kind, int64_t n, int64_t i, uint64_t seed, do
     }
 }
 
-typedef struct keyed {
-    uint64_t key;
-    int64_t id;
-} keyed;
-
-static int compare_keyed(const void *a, const void *b)
-{
-    const keyed *p = a, *q = b;
-    if (p->key != q->key) {
-        return p->key < q->key ? -1 : 1;
-    }
-    return (p->id > q->id) - (p->id < q->id);
-}
-
 void bh_set_centre(const bh_box *box, uint64_t key, int level, double centre[3])
 {
     uint32_t grid[3];
@@ -82,34 +69,36 @@ static double *doubles(int64_t n)
 static void allocate(bh_set *set, int64_t n)
 {
     set->n = n;
-    set->x = doubles(n);
-    set->y = doubles(n);
-    set->z = doubles(n);
-    set->m = doubles(n);
-    set->accel = doubles(n);
+    for (int a = 0; a < 5; a++) {
+        set->column[a] = doubles(n);
+    }
     set->key = calloc((size_t)n + 1, sizeof(*set->key));
     assert_non_null(set->key);
 }
 
+/* By key, of equal keys by place. */
 static void sort(bh_set *set)
 {
-    keyed *order = calloc((size_t)set->n + 1, sizeof(*order));
+    int64_t *order = calloc(2 * (size_t)set->n + 1, sizeof(*order)), *id = order + set->n;
+    double *old = doubles(set->n);
     assert_non_null(order);
     for (int64_t i = 0; i < set->n; i++) {
-        order[i] = (keyed){set->key[i], i};
+        id[i] = i;
     }
-    qsort(order, (size_t)set->n, sizeof(*order), compare_keyed);
-    double *array[5] = {set->x, set->y, set->z, set->m, set->accel};
-    double *old = doubles(set->n);
+    assert_int_equal(bh_order(set->n, set->key, id, order), EQP_OK);
     for (int a = 0; a < 5; a++) {
-        memcpy(old, array[a], (size_t)set->n * sizeof(*old));
+        memcpy(old, set->column[a], (size_t)set->n * sizeof(*old));
         for (int64_t i = 0; i < set->n; i++) {
-            array[a][i] = old[order[i].id];
+            set->column[a][i] = old[order[i]];
         }
     }
+    uint64_t *key = calloc((size_t)set->n + 1, sizeof(*key));
+    assert_non_null(key);
     for (int64_t i = 0; i < set->n; i++) {
-        set->key[i] = order[i].key;
+        key[i] = set->key[order[i]];
     }
+    free(set->key);
+    set->key = key;
     free(old);
     free(order);
 }
@@ -123,12 +112,10 @@ void bh_set_make(enum bh_set_kind kind, int64_t n, uint64_t seed, bh_set *set)
     for (int64_t i = 0; i < n; i++) {
         double p[3];
         place(kind, n, i, seed, p);
-        set->x[i] = p[0];
-        set->y[i] = p[1];
-        set->z[i] = p[2];
         set->m[i] = 0.1 + uniform(seed, i, 3);
         set->accel[i] = 0.5 + uniform(seed, i, 4);
         for (int k = 0; k < 3; k++) {
+            set->column[k][i] = p[k];
             lo[k] = i == 0 || p[k] < lo[k] ? p[k] : lo[k];
             hi[k] = i == 0 || p[k] > hi[k] ? p[k] : hi[k];
         }
@@ -140,17 +127,14 @@ void bh_set_make(enum bh_set_kind kind, int64_t n, uint64_t seed, bh_set *set)
 
 void bh_set_free(bh_set *set)
 {
-    free(set->x);
-    free(set->y);
-    free(set->z);
-    free(set->m);
-    free(set->accel);
+    for (int a = 0; a < 5; a++) {
+        free(set->column[a]);
+    }
     free(set->key);
 }
 
 int64_t bh_set_drift(const bh_set *set, double drift, bh_tree *tree)
 {
-    const double *const from[3] = {set->x, set->y, set->z};
     double *to[3];
     int64_t loose = -1;
     for (int k = 0; k < 3; k++) {
@@ -159,7 +143,7 @@ int64_t bh_set_drift(const bh_set *set, double drift, bh_tree *tree)
             uint64_t place; /* of particles at one place, too, whatever part of the set they are in */
             memcpy(&place, &set->accel[i], sizeof(place));
             const double u = 2 * eqp_random_uniform(31, (uint64_t)k, place) - 1;
-            to[k][i] = from[k][i] + drift * set->box.side * pow(u, 15);
+            to[k][i] = set->column[k][i] + drift * set->box.side * pow(u, 15);
         }
     }
     assert_int_equal(bh_tree_drift(tree, to[0], to[1], to[2], &loose), EQP_OK);
@@ -243,11 +227,9 @@ static void deal(const bh_set *set, int64_t ncuts, const uint64_t *cut, int nran
         part->interval[part->nintervals++] = (bh_interval){begin, end};
         for (; at < set->n && set->key[at] < end; at++) {
             const int64_t to = part->set.n++;
-            part->set.x[to] = set->x[at];
-            part->set.y[to] = set->y[at];
-            part->set.z[to] = set->z[at];
-            part->set.m[to] = set->m[at];
-            part->set.accel[to] = set->accel[at];
+            for (int a = 0; a < 5; a++) {
+                part->set.column[a][to] = set->column[a][at];
+            }
             part->set.key[to] = set->key[at];
         }
     }

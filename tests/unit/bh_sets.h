@@ -11,7 +11,12 @@ enum bh_set_kind { BH_UNIFORM, BH_CLUSTERED, BH_PLANAR, BH_LINEAR, BH_FAR, BH_RE
 
 typedef struct bh_set {
     int64_t n;
-    double *x, *y, *z, *m, *accel;
+    union {
+        struct {
+            double *x, *y, *z, *m, *accel;
+        };
+        double *column[5];
+    };
     uint64_t *key;
     bh_box box;
     bool bare;    /* whether trees made of it are; bh_set_make() says no */
