@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "graph.h"
 
-#include "mesh.h"
-
 #include <equipoise/more/base.h>
 #include <equipoise/more/curve.h>
 #include <equipoise/more/random.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Grids, triangles, particles. Of all that is drawn, number i belongs to point i. */
-#include "mesh.h"
+#include "graph.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/random.h>

@@ -3,7 +3,7 @@
 #ifndef BH_DOMAIN_H
 #define BH_DOMAIN_H
 
-#include "../forces/essential.h"
+#include "../forces/traffic.h"
 #include "homes.h"
 #include "particles.h"
 

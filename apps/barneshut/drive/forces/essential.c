@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "essential.h"
 
+#include "targets.h"
+
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 

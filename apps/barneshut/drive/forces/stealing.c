@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stealing.h"
 
+#include "targets.h"
+
 #include "../../physics/bundle.h"
 
 #include <equipoise/more/base.h>

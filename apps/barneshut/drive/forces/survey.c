@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "survey.h"
 
+#include "targets.h"
+
 #include <equipoise/more/base.h>
 
 #include <math.h>

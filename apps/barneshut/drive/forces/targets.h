@@ -6,6 +6,8 @@
 
 #include "../domain/domain.h"
 
+#include "../../physics/walk.h"
+
 /* Groups of copies have the bounds, and the least acceleration, of their active particles alone, so that forces do not
  * depend on the ranks. All is borrowed from the domain but for copies. */
 typedef struct bh_targets {
@@ -33,5 +35,27 @@ bh_group bh_active_group(const bh_particles *p, const bh_group *group, int phase
 
 /* Writes forces to the particles. self: potential of a particle by itself per unit of mass, which is taken off. */
 void bh_targets_bring_forces(const bh_targets *targets, double self, bh_particles *p);
+
+/* The ranks of a group's tiles. A particle carries a tag of the map (<equipoise/problem.h>); its target group has the
+ * tag of its middle particle. The centroid of each tile of a shared group determines its rank. */
+
+/* The centre of a group's bounds. */
+void bh_group_centre(const bh_group *group, double centre[3]);
+
+/* Centroid of the interactions between a group and a tile: the midpoint of their centres, measured from the group's. */
+void bh_tile_centroid(const double group_centre[3], const double tile_centre[3], double centroid[3]);
+
+/* The choice of a group's tiles that one rank computes. */
+typedef struct bh_tile_choice {
+    const eqp_map *map;
+    int64_t tag;
+    bh_sharing sharing;
+    bh_choice choice;
+} bh_tile_choice;
+
+/* Prepares the choice, which borrows from the map and must not move, and returns it for walks: NULL for a group that
+ * one rank computes whole. */
+const bh_choice *bh_tile_choose(bh_tile_choice *choice, const eqp_map *map, int64_t tag, int rank,
+                                const bh_group *group);
 
 #endif

@@ -6,10 +6,10 @@
 #define BH_TASKS_H
 
 #include "../domain/particles.h"
-#include "tile.h"
 #include "traffic.h"
 
 #include "../../physics/motion.h"
+#include "../../physics/tree.h"
 
 #include <stdbool.h>
 
