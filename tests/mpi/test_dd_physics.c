@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PI 3.14159265358979323846
 #define MU 50e9
 #define NU 0.3
 #define RC 5.0
@@ -408,10 +407,10 @@ int main(int argc, char **argv)
     check_loop(MPI_COMM_WORLD, 1.5 * loop_balance(500), true);
     check_lomer(MPI_COMM_WORLD);
     check_multiplication(MPI_COMM_WORLD);
-    MPI_Allreduce(MPI_IN_PLACE, &dd_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {
-        printf("%d failures\n", dd_failures);
+        printf("%d failures\n", failures);
     }
     MPI_Finalize();
-    return dd_failures != 0;
+    return failures != 0;
 }

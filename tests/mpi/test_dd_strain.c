@@ -335,10 +335,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof plots / sizeof plots[0]; i++) {
         tell(&plots[i]);
     }
-    MPI_Allreduce(MPI_IN_PLACE, &dd_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {
-        printf("%d failures\n", dd_failures);
+        printf("%d failures\n", failures);
     }
     MPI_Finalize();
-    return dd_failures != 0;
+    return failures != 0;
 }
