@@ -106,10 +106,6 @@ int dd_forces(dd_simulation *sim);
 /* Largest speed of this rank's nodes, b/s. Local. */
 double dd_fastest(const dd_simulation *sim);
 
-/* Sets medium, kernel, mobility, rules, time step, loading, cells and boxes of a simulation with its input. Local;
- * EQP_OK or a code with a message. */
-int dd_setup(dd_simulation *sim, eqp_message *message);
-
 /* Adds the last evaluation of the forces. Local. */
 void dd_work_add(dd_work *work, const dd_evaluator *evaluator);
 

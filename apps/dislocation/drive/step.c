@@ -73,12 +73,6 @@ done:
     return code;
 }
 
-/* The applied stress follows from the plastic strain of the step. */
-static void apply_load(dd_simulation *sim, const double strain[9])
-{
-    dd_loading_advance(&sim->loading, sim->now.dt, strain, strain + 6);
-}
-
 /* The new network as the next step finds it. After a signal the step counts, and a restart computes the forces. */
 static int complete(dd_simulation *sim)
 {
@@ -116,7 +110,7 @@ int dd_simulation_step(dd_simulation *sim, eqp_message *message)
     EQP_TRY(dd_balance(sim, message));
     EQP_TRY(move_nodes(sim, strain));
     EQP_TRY(change_topology(sim, strain, message));
-    apply_load(sim, strain);
+    dd_loading_advance(&sim->loading, sim->now.dt, strain, strain + 6);
     EQP_TRY(complete(sim));
     EQP_TRY(dd_balance_record(sim));
 done:
@@ -132,7 +126,7 @@ int dd_simulation_drift(dd_simulation *sim, eqp_message *message)
 
     EQP_TRY(move_nodes(sim, strain));
     EQP_TRY(eqp_sum_double(sim->comm, 9, strain));
-    apply_load(sim, strain);
+    dd_loading_advance(&sim->loading, sim->now.dt, strain, strain + 6);
     fold_into_box(sim);
     EQP_TRY(dd_plan(sim));
     EQP_TRY(dd_forces(sim));

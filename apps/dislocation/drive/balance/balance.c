@@ -41,11 +41,6 @@ done:
     return code;
 }
 
-static bool has_walls(const dd_simulation *sim)
-{
-    return sim->boxes != NULL;
-}
-
 /* Nodes move to the homes that the new map gives them; data travel by its plan. */
 static int follow(dd_simulation *sim, const eqp_advice *advice, dd_moved *moved)
 {
@@ -78,8 +73,8 @@ int dd_balance_begin(dd_simulation *sim, eqp_message *message)
     int code;
 
     (void)eqp_busy_seconds(); /* from here on waiting does not count as work */
-    sim->work = (dd_work){.walls_moved = has_walls(sim)};
-    if (has_walls(sim)) {
+    sim->work = (dd_work){.walls_moved = sim->boxes != NULL};
+    if (sim->boxes != NULL) {
         EQP_TRY(dd_walls_settle(&sim->domain, sim->boxes, &moved));
     } else if (sim->resumes) {
         EQP_TRY(dd_resume_homes(sim, &moved));
@@ -98,7 +93,7 @@ int dd_balance_weigh(dd_simulation *sim, bool *made, eqp_message *message)
     eqp_rank_row *row = &sim->work.row.common;
     int code = EQP_OK;
 
-    *made = !has_walls(sim) && weighs != 0 && !sim->resumes;
+    *made = sim->boxes == NULL && weighs != 0 && !sim->resumes;
     if (*made) {
         EQP_TRY(eqp_balancer_learn(sim->balancer, sim->evaluator.timings));
         const double begin = eqp_cpu_seconds();
@@ -134,33 +129,40 @@ static int walls_due(const dd_simulation *sim)
 
 int dd_balance_follow(dd_simulation *sim)
 {
-    return has_walls(sim) ? dd_walls_settle(&sim->domain, sim->boxes, &sim->work.moved) : EQP_OK;
+    return sim->boxes != NULL ? dd_walls_settle(&sim->domain, sim->boxes, &sim->work.moved) : EQP_OK;
 }
 
+/* Moves the walls by the load of each rank, and the nodes with them. */
 static int move_walls(dd_simulation *sim, int turn)
 {
+    double *loads = NULL;
     int code;
 
-    EQP_TRY(dd_walls_rebalance(&sim->domain, sim->cells, sim->box_load, turn, sim->boxes));
+    EQP_TRY(eqp_agree(sim->comm, eqp_array_create(&loads, sim->domain.nranks, sizeof *loads), NULL));
+    if (MPI_Allgather(&sim->box_load, 1, MPI_DOUBLE, loads, 1, MPI_DOUBLE, sim->comm) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
+    }
+    EQP_TRY(eqp_agree(sim->comm, dd_walls_move(&sim->domain, sim->cells, loads, turn, sim->boxes), NULL));
     sim->work.walls_moved = true;
     EQP_TRY(dd_balance_follow(sim));
 done:
+    free(loads);
     return code;
 }
 
 int dd_balance(dd_simulation *sim, eqp_message *message)
 {
     const double begin = eqp_cpu_seconds();
-    const int turn = has_walls(sim) ? walls_due(sim) : -1;
+    const int turn = sim->boxes != NULL ? walls_due(sim) : -1;
     eqp_advice keep;
     int code = EQP_OK;
 
     sim->work = (dd_work){.begin = 0};
-    if (!has_walls(sim) && !eqp_balancer_due(sim->balancer)) {
+    if (sim->boxes == NULL && !eqp_balancer_due(sim->balancer)) {
         EQP_TRY(eqp_balancer_advise(sim->balancer, steps_left(sim), &keep, NULL)); /* a restart may have another end */
-    } else if (!has_walls(sim) || turn >= 0) {
+    } else if (sim->boxes == NULL || turn >= 0) {
         EQP_TRY(eqp_agree(sim->comm, sim->failed, NULL));
-        EQP_TRY(has_walls(sim) ? move_walls(sim, turn) : make_map(sim, message));
+        EQP_TRY(sim->boxes != NULL ? move_walls(sim, turn) : make_map(sim, message));
         EQP_TRY(dd_plan(sim));
         sim->work.row.common.balance_seconds += eqp_cpu_seconds_since(begin);
     }
@@ -304,21 +306,6 @@ int dd_walls_move(const dd_domain *domain, const int64_t cells[3], const double 
         options.cell[d] = domain->edge[d] / (double)cells[d];
     }
     return eqp_boxes_rebalance(boxes, loads, &options, NULL);
-}
-
-int dd_walls_rebalance(const dd_domain *domain, const int64_t cells[3], double load, int turn, eqp_boxes *boxes)
-{
-    double *loads = NULL;
-    int code;
-
-    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&loads, domain->nranks, sizeof *loads), NULL));
-    if (MPI_Allgather(&load, 1, MPI_DOUBLE, loads, 1, MPI_DOUBLE, domain->comm) != MPI_SUCCESS) {
-        EQP_TRY(EQP_ERR_MPI);
-    }
-    EQP_TRY(eqp_agree(domain->comm, dd_walls_move(domain, cells, loads, turn, boxes), NULL));
-done:
-    free(loads);
-    return code;
 }
 
 int dd_walls_settle(dd_domain *domain, const eqp_boxes *boxes, dd_moved *moved)

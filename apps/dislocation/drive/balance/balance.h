@@ -64,9 +64,6 @@ int dd_walls_turn(bool bisection, int64_t every, int64_t step);
  * one. Local. */
 int dd_walls_move(const dd_domain *domain, const int64_t cells[3], const double *loads, int turn, eqp_boxes *boxes);
 
-/* The same, by the load of each rank. Collective; every rank gets the same walls. */
-int dd_walls_rebalance(const dd_domain *domain, const int64_t cells[3], double load, int turn, eqp_boxes *boxes);
-
 /* Moves nodes to the ranks whose boxes they are in. Collective. */
 int dd_walls_settle(dd_domain *domain, const eqp_boxes *boxes, dd_moved *moved);
 

@@ -89,11 +89,9 @@ int dd_resume_homes(dd_simulation *sim, dd_moved *moved)
 {
     const int64_t n = sim->domain.network.n;
     uint64_t *key = NULL;
-    int *dest = NULL;
-    int code = dd_keys(&sim->domain, &key);
+    int *dest = NULL, code = dd_keys(&sim->domain, &key);
 
-    code = code == EQP_OK ? eqp_array_create(&dest, n, sizeof *dest) : code;
-    EQP_TRY(eqp_agree(sim->comm, code, NULL));
+    EQP_TRY(eqp_agree(sim->comm, code == EQP_OK ? eqp_array_create(&dest, n, sizeof *dest) : code, NULL));
     for (int64_t i = 0; i < n; i++) {
         const app_run_of_keys *run = app_state_find(&sim->state, key[i]);
         sim->domain.network.node[i].split = (int)run->value[0];

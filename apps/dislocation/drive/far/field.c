@@ -155,16 +155,16 @@ static int tell_wishes(const dd_domain *domain, const dd_field *field, int64_t *
     const int nchunks = field->parts.nchunks;
     const int64_t nout = field->nlive * nchunks;
     wish *out = NULL;
-    int *dest = NULL, code = eqp_array_create(&out, nout, sizeof *out);
+    int *dest = NULL, code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&dest, nout, sizeof *dest);
-    }
-    for (int64_t i = 0; i < nout && code == EQP_OK; i++) {
+    EQP_TRY(eqp_array_create(&out, nout, sizeof *out));
+    EQP_TRY(eqp_array_create(&dest, nout, sizeof *dest));
+    for (int64_t i = 0; i < nout; i++) {
         const int64_t cell = field->live[i / nchunks], chunk = i % nchunks;
         out[i] = (wish){cell * nchunks + chunk, domain->rank};
         dest[i] = dd_far_parts_owner(&field->parts, item_of(field, cell, chunk));
     }
+done:
     code = eqp_send_sparse(domain->comm, code, sizeof *out, nout, dest, out, NULL, nwishes, wishes);
     free(dest);
     free(out);
@@ -281,22 +281,6 @@ int dd_field_take_moments(dd_field *field, dd_waves *waves)
     return code;
 }
 
-/* The place of a cell among the cells with own segments. */
-static int64_t find_live(const dd_field *field, int64_t cell)
-{
-    int64_t low = 0, high = field->nlive;
-
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (field->live[middle] <= cell) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 /* Copies a chunk of the local expansion of a cell with own segments. */
 static void give(dd_field *field, int64_t live, int64_t chunk, const void *from)
 {
@@ -320,7 +304,7 @@ int dd_field_exchange(dd_field *field, const dd_waves *waves)
         }
     }
     for (int64_t b = 0; b < view.n && code == EQP_OK; b++) {
-        give(field, find_live(field, view.id[b] / nchunks), view.id[b] % nchunks,
+        give(field, dd_find_last(field->live, field->nlive, view.id[b] / nchunks), view.id[b] % nchunks,
              (const char *)received + view.offset[b]);
     }
     return code;

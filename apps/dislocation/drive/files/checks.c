@@ -158,12 +158,8 @@ done:
 
 static int set_columns(checked *c, double **memory)
 {
-    const int64_t room = c->n + DD_LANES;
-    int code = eqp_array_create(memory, 15 * room, sizeof **memory);
+    const int code = dd_columns_create(c->n, memory, &c->columns);
 
-    for (int k = 0; k < 15 && code == EQP_OK; k++) {
-        *(k < 9 ? &c->columns.at[k] : &c->columns.force[k - 9]) = *memory + k * room;
-    }
     for (int64_t i = 0; i < c->n && code == EQP_OK; i++) {
         for (int d = 0; d < 3; d++) {
             c->columns.at[d][i] = c->all[i].at.x1[d];

@@ -313,7 +313,7 @@ static int complete_control(const char *path, const dd_generator *generator, con
     if (input->control.max_seg > 0) {
         choose_cells(domain, input->segments, input->longest, &input->control);
     }
-    code = eqp_paradis_control_complete(&input->control, NULL, &inner); /* dd_setup() finds the cells for maxSeg */
+    code = eqp_paradis_control_complete(&input->control, NULL, &inner); /* the set-up finds the cells for maxSeg */
     if (code != EQP_OK) {
         eqp_message_set(message, "%s: %s", from, inner.text);
     }

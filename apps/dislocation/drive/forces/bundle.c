@@ -193,13 +193,9 @@ static int open_bundle(const void *data, size_t bytes, opened *o)
         o->answer_bytes += dd_answer_bytes(&iteration);
     }
     EQP_TRY(row != end ? EQP_ERR_FORMAT : EQP_OK);
-    EQP_TRY(eqp_array_create(&o->memory, 15 * (n + DD_LANES), sizeof *o->memory));
-    for (int c = 0; c < 15; c++) {
-        double *column = o->memory + c * (n + DD_LANES);
-        *(c < 9 ? &o->columns.at[c] : &o->columns.force[c - 9]) = column;
-        if (c < 9) {
-            memcpy(column, columns + (size_t)(c * n) * sizeof *column, (size_t)n * sizeof *column);
-        }
+    EQP_TRY(dd_columns_create(n, &o->memory, &o->columns));
+    for (int k = 0; k < 9; k++) {
+        memcpy(o->columns.at[k], columns + (size_t)(k * n) * sizeof(double), (size_t)n * sizeof(double));
     }
 done:
     return code;

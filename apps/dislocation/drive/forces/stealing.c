@@ -60,16 +60,10 @@ static void stealing_free(stealing *h)
     dd_iterations_free(&h->list);
 }
 
-/* The touched runs of an iteration. */
-static const dd_run *touches_of(const stealing *h, const dd_iteration *iteration)
-{
-    return h->list.touch + iteration->touch;
-}
-
 /* Adds the forces of an iteration, in the order of an answer, to the stage's. */
 static void add_done(const stealing *h, const dd_iteration *iteration, const double *force)
 {
-    const dd_run *touch = touches_of(h, iteration);
+    const dd_run *touch = h->list.touch + iteration->touch;
 
     for (int c = 0; c < 6; c++) {
         for (int64_t t = 0; t < iteration->ntouches; t++) {
@@ -95,7 +89,7 @@ static void add_waiting(stealing *h)
 /* Moves the forces of an iteration from the scratch to `done`, in the order of an answer; NULL: to the stage's. */
 static void empty_scratch(const stealing *h, const dd_iteration *iteration, double *done)
 {
-    const dd_run *touch = touches_of(h, iteration);
+    const dd_run *touch = h->list.touch + iteration->touch;
 
     for (int c = 0; c < 6; c++) {
         for (int64_t t = 0; t < iteration->ntouches; t++) {

@@ -31,6 +31,21 @@ bool dd_grid_has_far(const dd_grid *grid)
     return far;
 }
 
+int64_t dd_find_last(const int64_t *first, int64_t n, int64_t value)
+{
+    int64_t low = 0, high = n;
+
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (first[middle] <= value) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 static int64_t number(const dd_grid *grid, const int64_t at[3])
 {
     return (at[0] * grid->n[1] + at[1]) * grid->n[2] + at[2];

@@ -45,6 +45,9 @@ int dd_grid_sources(const dd_grid *grid, int64_t cell, int64_t sources[DD_GRID_S
 /* Cells from one to another in each direction, by the nearest image. */
 void dd_grid_steps(const dd_grid *grid, int64_t from, int64_t to, int64_t steps[3]);
 
+/* The last of n ascending numbers not above a value; 0 if there is none. O(log n). */
+int64_t dd_find_last(const int64_t *first, int64_t n, int64_t value);
+
 /* ---- Owners shared by ranks. The interactions of a shared owner with all segments of one source cell go to one rank:
  * the map is asked once for each source cell; a rank needs only the segments of the cells assigned to it and passes
  * whole runs of them to the kernel. */

@@ -71,23 +71,6 @@ done:
     return code;
 }
 
-/* Finds the halo's arm of each own segment, by a table from (node, arm). */
-static int find_crossings(const dd_domain *domain, const dd_halo *halo, dd_stage *stage)
-{
-    const dd_crossings *mine = &halo->mine;
-    int64_t *crossing = NULL;
-    int code = eqp_array_create(&crossing, halo->first[domain->network.n], sizeof *crossing);
-
-    for (int64_t a = 0; a < mine->n && code == EQP_OK; a++) {
-        crossing[halo->first[mine->node[a]] + mine->arm[a]] = a + 1;
-    }
-    for (int64_t s = 0; s < stage->nown && code == EQP_OK; s++) {
-        stage->own_crossing[s] = crossing[halo->first[stage->own_node[s]] + stage->own_arm[s]] - 1;
-    }
-    free(crossing);
-    return code;
-}
-
 static dd_segment_key own_key(const dd_domain *domain, const dd_stage *stage, int64_t own)
 {
     const dd_node *node = &domain->network.node[stage->own_node[own]];
@@ -95,32 +78,30 @@ static dd_segment_key own_key(const dd_domain *domain, const dd_stage *stage, in
     return (dd_segment_key){node->tag, node->arm[stage->own_arm[own]].tag};
 }
 
-/* Sorts the own segments. */
-static int sort_own(const dd_domain *domain, const dd_halo *halo, const dd_stage *stage, entry **entries)
+/* Lists the own segments, with the halo's arms of those that cross, and sorts them. */
+static int list_all_own(const dd_domain *domain, const dd_halo *halo, dd_stage *stage, entry **entries)
 {
+    const dd_crossings *mine = &halo->mine;
+    int64_t *crossing = NULL; /* by arm: 1 + the place among the crossings */
     int code;
 
+    EQP_TRY(list_own(domain, stage));
+    EQP_TRY(eqp_array_create(&crossing, halo->first[domain->network.n], sizeof *crossing));
     EQP_TRY(eqp_array_create(entries, stage->nown, sizeof **entries));
+    for (int64_t a = 0; a < mine->n; a++) {
+        crossing[halo->first[mine->node[a]] + mine->arm[a]] = a + 1;
+    }
     for (int64_t s = 0; s < stage->nown; s++) {
         const int64_t node = stage->own_node[s];
         const int64_t cell = s > 0 && stage->own_node[s - 1] == node
                                  ? (*entries)[s - 1].cell
                                  : dd_grid_cell_of_node(&stage->grid, domain, halo, node);
         (*entries)[s] = (entry){own_key(domain, stage, s), cell, s};
+        stage->own_crossing[s] = crossing[halo->first[node] + stage->own_arm[s]] - 1;
     }
     sort_entries(stage->nown, *entries);
 done:
-    return code;
-}
-
-static int list_all_own(const dd_domain *domain, const dd_halo *halo, dd_stage *stage, entry **entries)
-{
-    int code;
-
-    EQP_TRY(list_own(domain, stage));
-    EQP_TRY(find_crossings(domain, halo, stage));
-    EQP_TRY(sort_own(domain, halo, stage, entries));
-done:
+    free(crossing);
     return code;
 }
 
@@ -290,17 +271,6 @@ static int merge(dd_stage *stage, const void *bundles, entry **entries)
     return code;
 }
 
-static int create_columns(dd_stage *stage)
-{
-    const int64_t room = stage->n + DD_LANES;
-    int code = eqp_array_create(&stage->memory, 15 * room, sizeof *stage->memory);
-
-    for (int c = 0; c < 15 && code == EQP_OK; c++) {
-        *(c < 9 ? &stage->columns.at[c] : &stage->columns.force[c - 9]) = stage->memory + c * room;
-    }
-    return code;
-}
-
 static int create_local(dd_stage *stage)
 {
     int code;
@@ -310,7 +280,7 @@ static int create_local(dd_stage *stage)
     EQP_TRY(eqp_array_create(&stage->cell_first, stage->grid.ncells + 1, sizeof *stage->cell_first));
     EQP_TRY(eqp_array_create(&stage->alone, stage->grid.ncells, sizeof *stage->alone));
     EQP_TRY(eqp_array_create(&stage->ghost_local, stage->nghosts, sizeof *stage->ghost_local));
-    EQP_TRY(create_columns(stage));
+    EQP_TRY(dd_columns_create(stage->n, &stage->memory, &stage->columns));
 done:
     return code;
 }

@@ -96,6 +96,8 @@ int dd_stage_sender(const dd_stage *stage, int64_t ghost);
 /* The cell of a local segment. O(log cells). */
 int64_t dd_stage_cell(const dd_stage *stage, int64_t local);
 
+/* Columns of zeros for n segments, in *memory: owned by the caller. EQP_OK or EQP_ERR_MEMORY. */
+int dd_columns_create(int64_t n, double **memory, dd_columns *columns);
 /* Segment at a place of the columns. */
 dd_segment dd_columns_segment(const dd_columns *columns, int64_t place);
 dd_segment dd_stage_segment(const dd_stage *stage, int64_t local);

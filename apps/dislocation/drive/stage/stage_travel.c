@@ -140,30 +140,25 @@ int dd_stage_target_runs(const dd_stage *stage, const dd_target *target, int64_t
     return n;
 }
 
-/* The last of n ascending numbers not above a value. */
-static int64_t find_last(const int64_t *first, int64_t n, int64_t value)
-{
-    int64_t low = 0, high = n;
-
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (first[middle] <= value) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 int dd_stage_sender(const dd_stage *stage, int64_t ghost)
 {
-    return eqp_route_arrivals(stage->route).home[find_last(stage->ghost_first, stage->nblocks, ghost)];
+    return eqp_route_arrivals(stage->route).home[dd_find_last(stage->ghost_first, stage->nblocks, ghost)];
 }
 
 int64_t dd_stage_cell(const dd_stage *stage, int64_t local)
 {
-    return find_last(stage->cell_first, stage->grid.ncells, local);
+    return dd_find_last(stage->cell_first, stage->grid.ncells, local);
+}
+
+int dd_columns_create(int64_t n, double **memory, dd_columns *columns)
+{
+    const int64_t room = n + DD_LANES;
+    const int code = eqp_array_create(memory, 15 * room, sizeof **memory);
+
+    for (int c = 0; c < 15 && code == EQP_OK; c++) {
+        *(c < 9 ? &columns->at[c] : &columns->force[c - 9]) = *memory + c * room;
+    }
+    return code;
 }
 
 dd_segment dd_columns_segment(const dd_columns *columns, int64_t place)
