@@ -97,18 +97,20 @@ static eqp__reasons reasons_of(const eqp_balancer *b, bool asked)
                           .memory_use = b->now.memory_use};
 }
 
-static eqp_policy_action next_action(const eqp_balancer *b)
+/* The action before the next step, and the call for late maps that is due. */
+static eqp__late_due next_call(const eqp_balancer *b, eqp_policy_action *action)
 {
     const eqp__reasons reasons = reasons_of(b, false);
 
-    return eqp__late_instead(b, eqp__reasons_action(&reasons, &b->policy));
+    *action = eqp__reasons_action(&reasons, &b->policy);
+    return eqp__late_is_due(b, action);
 }
 
 bool eqp_balancer_due(const eqp_balancer *balancer)
 {
-    const eqp_balancer *const b = balancer;
+    eqp_policy_action action;
 
-    return b != NULL && (eqp__late_is_due(b) != EQP__LATE_NOTHING || next_action(b) != EQP_KEEP);
+    return balancer != NULL && (next_call(balancer, &action) != EQP__LATE_NOTHING || action != EQP_KEEP);
 }
 
 eqp_part_memory eqp__memory_with(const eqp_balancer *b, const eqp_capacities *capacities)
@@ -188,7 +190,8 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
     const eqp_lives lives = eqp__expected_lives(&b->policy, b->policy.left);
     const bool weighs = eqp__method_weighs(options.method) && !eqp__tries(b, &options, &lives) && b->feedback == NULL;
 
-    const bool late = eqp__late_wants_survey(b);
+    eqp_survey_detail detail = eqp__map_options_detail(&options, b->nranks, &b->totals);
+    const bool late = eqp__late_surveys(b, &options, &detail);
 
     b->surveys = true;
     b->surveyed = false;
@@ -202,8 +205,6 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
         b->surveying = false;
         return NULL;
     }
-    eqp_survey_detail detail =
-        late ? eqp__late_detail(b, &options) : eqp__map_options_detail(&options, b->nranks, &b->totals);
     detail.cost = eqp__work_model_measured(&b->model, &b->costs).nominal;
     eqp__survey_clear(&b->survey, &b->model, &detail);
     return &b->survey;
@@ -287,7 +288,9 @@ static int make(eqp_balancer *b, eqp_policy_action *wanted, eqp_names *home, eqp
     if (*wanted == EQP_REPAIR) {
         EQP_TRY(eqp__repair(b, home, options, found, &advice->bytes, message));
         b->repaired += found->map != NULL;
-        *wanted = found->map != NULL ? EQP_REPAIR : eqp__late_instead(b, EQP_RENEW) == EQP_RENEW ? EQP_RENEW : EQP_KEEP;
+        eqp_policy_action instead = EQP_RENEW;
+        (void)eqp__late_is_due(b, &instead);
+        *wanted = found->map != NULL ? EQP_REPAIR : instead == EQP_RENEW ? EQP_RENEW : EQP_KEEP;
     }
     if (*wanted == EQP_RENEW) {
         EQP_TRY(eqp__make_new(b, home, options, lives, found, &advice->bytes, message));
@@ -341,13 +344,11 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, bool asked, eqp__
     b->now.why[0] = '\0';
     EQP_TRY(eqp__ask_cycle(b));
     EQP_TRY(prepare(b, due == EQP__LATE_NOTHING, &lives, &options, &measured));
-    if (due == EQP__LATE_OFFER) {
-        EQP_TRY(eqp__late_offer_now(b, &options, lives.usual, &advice->bytes));
-        goto done;
+    if (due != EQP__LATE_OFFER) {
+        EQP_TRY(eqp__take_names(b, &home));
     }
-    EQP_TRY(eqp__take_names(b, &home));
-    if (due == EQP__LATE_TAKE) {
-        EQP_TRY(eqp__late_take(b, &options, &home, &found, &advice->bytes, message));
+    if (due != EQP__LATE_NOTHING) {
+        EQP_TRY(eqp__late_act(b, due, &options, lives.usual, &home, &found, &advice->bytes, message));
         wanted = found.map != NULL ? EQP_RENEW : EQP_KEEP;
     } else {
         EQP_TRY(make(b, &wanted, &home, &options, &lives, &found, advice, message));
@@ -384,8 +385,8 @@ int eqp_balancer_advise(eqp_balancer *balancer, int64_t left, eqp_advice *advice
         return EQP_ERR_ARGUMENT;
     }
     balancer->left = left > 0 ? left : 0;
-    const eqp_policy_action wanted = next_action(balancer);
-    const eqp__late_due due = eqp__late_is_due(balancer);
+    eqp_policy_action wanted;
+    const eqp__late_due due = next_call(balancer, &wanted);
     if (wanted != EQP_KEEP || due != EQP__LATE_NOTHING) {
         return find_map(balancer, wanted, false, due, left, advice, message);
     }

@@ -312,18 +312,6 @@ bool eqp__can_live(const eqp_balancer *b, const eqp_choice *choice, eqp_message 
     return can;
 }
 
-/* Without ranks for late maps, this process makes them itself or hosts the thread that does. */
-static int take_lazy(eqp_balancer *b, eqp_message *message)
-{
-    int code;
-
-    EQP_TRY(eqp__late_check(b, message));
-    EQP_TRY(b->options.lazy != NULL ? eqp_lazy_host(b->options.lazy, eqp__late_make, (void *)(uintptr_t)b->problem.own)
-                                    : EQP_OK);
-done:
-    return code;
-}
-
 /* Local set-up, everything that can fail on a single rank. print: fingerprint of problem and options, which must
  * agree. */
 static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_options *options, int64_t print[2],
@@ -337,7 +325,7 @@ static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_
     EQP_TRY(take_problem(b, problem, message));
     EQP_TRY(take_options(b, options, message));
     EQP_TRY(eqp__can_live(b, &b->options.method, message) ? EQP_OK : EQP_ERR_ARGUMENT);
-    EQP_TRY(take_lazy(b, message));
+    EQP_TRY(eqp__late_host(b, message));
     EQP_TRY(eqp_array_create(&b->row, b->nranks, sizeof *b->row));
     EQP_TRY(eqp_map_create(0, NULL, NULL, NULL, &b->map));
     EQP_TRY(eqp__hindsight_create(&b->hindsight));

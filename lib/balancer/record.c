@@ -568,6 +568,17 @@ static void tell(const eqp_balancer *b, eqp_step *step)
     memcpy(step, &now, size < sizeof now ? size : sizeof now);
 }
 
+/* Remembers the cost of a new map that the last step began with, made in line or late. */
+static void learn_map_cost(eqp_balancer *b)
+{
+    if (b->now.action == EQP_RENEW && b->now.map_age > 0) {
+        b->take_seconds = b->now.balance_seconds;
+        b->late = b->now.map_age;
+    } else if (b->now.action == EQP_RENEW) {
+        b->inline_seconds = b->now.balance_seconds;
+    }
+}
+
 int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step *step)
 {
     eqp_balancer *const b = balancer;
@@ -617,7 +628,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step 
     }
     b->now.lazy = b->news;
     b->now.map_age = b->clock - 1 - b->born;
-    eqp__late_learn(b);
+    learn_map_cost(b);
     remember_map(b, &is);
     const eqp_policy_sample sample = sample_of(b, work, &is, d.load);
     (void)eqp__policy_expect(&b->policy, b->left); /* the same on all ranks, as are its consequences */

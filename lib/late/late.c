@@ -4,6 +4,7 @@
 
 #include "comm/agree.h"
 #include "late/lazy.h"
+#include "late/offer.h"
 #include "methods/frame/rows.h"
 
 #include <equipoise/more/base.h>
@@ -39,7 +40,7 @@ static bool words_name(const eqp_balancer *b)
            eqp__print_choice(0, &read) == eqp__print_choice(0, mine);
 }
 
-int eqp__late_check(const eqp_balancer *b, eqp_message *message)
+int eqp__late_host(eqp_balancer *b, eqp_message *message)
 {
     const eqp_method *method = b->options.method.method;
     const eqp_lazy_mode mode = eqp__lazy_settings(b->options.lazy).mode;
@@ -67,7 +68,8 @@ int eqp__late_check(const eqp_balancer *b, eqp_message *message)
     if (wrong != NULL) {
         eqp_message_set(message, "no lazy maps by %s: %s", method->name, wrong);
     }
-    return wrong != NULL ? EQP_ERR_ARGUMENT : EQP_OK;
+    return wrong != NULL ? EQP_ERR_ARGUMENT
+                         : eqp_lazy_host(b->options.lazy, eqp__late_make, (void *)(uintptr_t)b->problem.own);
 }
 
 /* After this many repairs a map is so scattered that a new one pays for itself in ghosts. */
@@ -81,16 +83,6 @@ static bool has_aged(const eqp_balancer *b)
     const bool mends = eqp__can_repair(b) && eqp__lazy_settings(b->options.lazy).repair != 0;
 
     return b->repaired >= WORN || (!mends && b->now.imbalance_work > fresh);
-}
-
-void eqp__late_learn(eqp_balancer *b)
-{
-    if (b->now.action == EQP_RENEW && b->now.map_age > 0) {
-        b->take_seconds = b->now.balance_seconds;
-        b->late = b->now.map_age;
-    } else if (b->now.action == EQP_RENEW) {
-        b->inline_seconds = b->now.balance_seconds;
-    }
 }
 
 /* True if the next map is made in line although balancing ranks are available: by the measurements that costs no more
@@ -137,26 +129,8 @@ static bool take_is_near(const eqp_balancer *b)
            (b->news == EQP_LAZY_OFFERED && delay >= 0 && b->clock + 1 - b->offered >= delay);
 }
 
-bool eqp__late_wants_survey(const eqp_balancer *b)
-{
-    return lazy(b) && (wants_offer(b) || (take_is_near(b) && repairs(b)));
-}
-
-eqp__late_due eqp__late_is_due(const eqp_balancer *b)
-{
-    const bool known = b->surveyed || !b->surveys;
-
-    if (!lazy(b)) {
-        return EQP__LATE_NOTHING;
-    }
-    if (b->news == EQP_LAZY_READY) {
-        const bool exact = eqp__lazy_settings(b->options.lazy).delay >= 0;
-        return known || exact || !repairs(b) ? EQP__LATE_TAKE : EQP__LATE_NOTHING;
-    }
-    return wants_offer(b) && known ? EQP__LATE_OFFER : EQP__LATE_NOTHING;
-}
-
-eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wanted)
+/* The action that replaces `wanted` while maps are made elsewhere. */
+static eqp_policy_action instead(const eqp_balancer *b, eqp_policy_action wanted)
 {
     const eqp_lazy_options options = eqp__lazy_settings(b->options.lazy);
 
@@ -173,6 +147,21 @@ eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wan
         return b->options.policy.mode == EQP_POLICY_AUTO && eqp__can_repair(b) ? EQP_REPAIR : EQP_KEEP;
     }
     return wanted;
+}
+
+eqp__late_due eqp__late_is_due(const eqp_balancer *b, eqp_policy_action *wanted)
+{
+    const bool known = b->surveyed || !b->surveys;
+
+    *wanted = instead(b, *wanted);
+    if (!lazy(b)) {
+        return EQP__LATE_NOTHING;
+    }
+    if (b->news == EQP_LAZY_READY) {
+        const bool exact = eqp__lazy_settings(b->options.lazy).delay >= 0;
+        return known || exact || !repairs(b) ? EQP__LATE_TAKE : EQP__LATE_NOTHING;
+    }
+    return wants_offer(b) && known ? EQP__LATE_OFFER : EQP__LATE_NOTHING;
 }
 
 /* Detail of the survey: all pins where maps are tried, work units where owners may be split. */
@@ -193,11 +182,15 @@ static eqp_survey_detail detail_of(const eqp_balancer *b, const eqp_map_options 
     return detail;
 }
 
-eqp_survey_detail eqp__late_detail(const eqp_balancer *b, const eqp_map_options *options)
+bool eqp__late_surveys(const eqp_balancer *b, const eqp_map_options *options, eqp_survey_detail *detail)
 {
-    eqp_survey_detail detail = {.heavy = INFINITY};
+    const bool offers = wants_offer(b);
 
-    return wants_offer(b) ? detail_of(b, options) : detail; /* a repair needs weights only */
+    if (!lazy(b) || !(offers || (take_is_near(b) && repairs(b)))) {
+        return false;
+    }
+    *detail = offers ? detail_of(b, options) : (eqp_survey_detail){.heavy = INFINITY}; /* a repair needs weights only */
+    return true;
 }
 
 /* This rank's offer as bytes; labels are assigned with it. */
@@ -213,7 +206,7 @@ done:
     return code;
 }
 
-int eqp__late_offer_now(eqp_balancer *b, eqp_map_options *options, double life, int64_t *bytes)
+static int offer_now(eqp_balancer *b, eqp_map_options *options, double life, int64_t *bytes)
 {
     const eqp_survey_detail detail = detail_of(b, options);
     eqp_names home = {.n = 0};
@@ -319,8 +312,8 @@ done:
     return code;
 }
 
-int eqp__late_take(eqp_balancer *b, eqp_map_options *options, const eqp_names *home, eqp_new_map *found, int64_t *bytes,
-                   eqp_message *message)
+static int take(eqp_balancer *b, eqp_map_options *options, const eqp_names *home, eqp_new_map *found, int64_t *bytes,
+                eqp_message *message)
 {
     const int64_t late = b->clock - b->offered;
     eqp__late_answer answer;
@@ -360,6 +353,14 @@ int eqp__late_take(eqp_balancer *b, eqp_map_options *options, const eqp_names *h
 done:
     eqp__new_map_free(&told);
     return code;
+}
+
+int eqp__late_act(eqp_balancer *b, eqp__late_due due, eqp_map_options *options, double life, const eqp_names *home,
+                  eqp_new_map *found, int64_t *bytes, eqp_message *message)
+{
+    return due == EQP__LATE_OFFER  ? offer_now(b, options, life, bytes)
+           : due == EQP__LATE_TAKE ? take(b, options, home, found, bytes, message)
+                                   : EQP_OK;
 }
 
 int64_t eqp__late_look(eqp_balancer *b)

@@ -1,128 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Late maps: the offer of a balancer to the ranks that only make maps, the making, and the answer. An offer holds the
- * survey of a rank and the options of the method; an answer holds the placements of the owners that were on that rank
- * at the time of the offer, and the table of shared owners.
- *
- * Owners may have changed when the map comes. Each owner therefore gets a label with the offer, which follows its
- * content; an owner gets the placement of the offered owner with the same label. */
-#ifndef RUN_LATE_H
-#define RUN_LATE_H
+/* Late maps, as a balancer uses them: dedicated ranks or a thread make a map while the run goes on. A balancer offers
+ * its owners, takes the map some steps later, and repairs it by the work of the last step. All functions here do
+ * nothing for a balancer without `options.lazy`. */
+#ifndef EQUIPOISE_LATE_LATE_H
+#define EQUIPOISE_LATE_LATE_H
 
-#include "run/bytes.h"
 #include "run/run.h"
 
-#include <equipoise/more/lazy.h>
-
-#include <mpi.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
-/* An owner as 64-bit words. Words equal in all owners of an offer (unused kinds, labels, homes) are sent once. */
-enum { EQP__OWNER_WORDS = sizeof(eqp_owner) / sizeof(uint64_t) };
+/* Checks that maps can be made late, and hosts the thread that makes them: EQP_OK, or EQP_ERR_ARGUMENT with a message.
+ * Local. */
+int eqp__late_host(eqp_balancer *b, eqp_message *message);
 
-/* Start of an offer. It is followed by the front (rank 0 only), which is the same for all, then names, owners, pins,
- * tiles, and the loads of phases if there are several. */
-typedef struct eqp__late_head {
-    char magic[8];
-    int64_t front; /* bytes of base [nbase], speeds [nspeeds], factors [nfactors] and the table of the present map */
-    int64_t nbase, nspeeds, nfactors;
-    eqp__table_size table;
-    int64_t nnames, nowners, npins, ntiles;
-    uint64_t usual[EQP__OWNER_WORDS]; /* of the first owner */
-    uint64_t varies;                  /* bit w: word w differs between owners; only such words follow */
-    char word[EQP_WORD_SIZE];         /* of the method */
-    eqp_sample_strategy strategy;     /* default options of words */
-    double rate, threshold;
-    double imbalance_tol, assign_tol, branch, aspect, life;
-    uint64_t seed;
-    eqp_exchange_plan plan;
-    eqp_network network;
-    int64_t plan_auto, has_map, once, apart;
-    eqp_cycle_turns phases; /* of the survey; n 0: one */
-    double nominal[EQP_COST_KINDS];
-    eqp_costs costs;
-    eqp_overheads overheads;
-    eqp_units_totals totals;
-} eqp__late_head;
-
-/* Start of an answer, followed by the table and placements [nplacements]. */
-typedef struct eqp__late_answer {
-    char magic[8];
-    int64_t kept; /* the present map is the best, and nothing follows */
-    int64_t nplacements;
-    eqp__table_size table;
-    eqp_exchange_plan plan;
-    eqp_map_made made;
-    char chosen[EQP_WORD_SIZE];
-    char why[192];
-} eqp__late_answer;
-
-/* A parsed offer: arrays in its bytes, possibly unaligned. */
-typedef struct eqp__late_offer {
-    int rank;
-    eqp__late_head head;
-    int nwords, word[EQP__OWNER_WORDS]; /* indices of the words that follow */
-    const unsigned char *front, *names, *owners, *pins, *tiles, *phases;
-} eqp__late_offer;
-
-/* The indices of the words that follow for each owner; returns their number. word: [EQP__OWNER_WORDS] Local. */
-int eqp__late_words(const eqp__late_head *head, int *word);
-
-/* pack.c. bytes: borrowed from the eqp_lazy until they are offered. Local. */
-int eqp__late_offer_write(const eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, double life,
-                          size_t *size, void **bytes);
-
-/* EQP_ERR_FORMAT for bytes that are not an offer. Local. */
-int eqp__late_offer_read(const eqp_lazy_parcel *parcel, int nranks, eqp__late_offer *offer);
-
-/* found: for all owners of an offer. answer: its bytes are owned by the caller. Local. */
-int eqp__late_answer_write(const eqp_balancer *b, const eqp_new_map *found, int64_t first, int64_t n,
-                           eqp_lazy_parcel *answer);
-
-/* found: zeros; owned by the caller. nhome: owners in the offer. Local. */
-int eqp__late_answer_read(const eqp_lazy_parcel *parcel, int nranks, int64_t nhome, eqp__late_answer *answer,
-                          eqp_new_map *found);
-
-/* make.c: an eqp_lazy_make_fn; user: the eqp_methods of the problem, or NULL. */
-int eqp__late_make(void *user, MPI_Comm balancers, int nranks, int64_t n, const eqp_lazy_parcel *offer,
-                   eqp_lazy_parcel *answer);
-
-/* late.c: the application's side. */
-
-/* Checks that maps can be made late: EQP_OK, or EQP_ERR_ARGUMENT with a message. Local. */
-int eqp__late_check(const eqp_balancer *b, eqp_message *message);
-
-/* The call that is due before the next step. Local, the same on all ranks. */
+/* The call that is due before the next step. wanted: in, the action of the policy; out, the action that replaces it
+ * while maps are made elsewhere. Local, the same on all ranks. */
 typedef enum eqp__late_due { EQP__LATE_NOTHING, EQP__LATE_OFFER, EQP__LATE_TAKE } eqp__late_due;
-eqp__late_due eqp__late_is_due(const eqp_balancer *b);
+eqp__late_due eqp__late_is_due(const eqp_balancer *b, eqp_policy_action *wanted);
 
-/* True if a late map needs a survey of the coming step. Local, the same on all ranks. */
-bool eqp__late_wants_survey(const eqp_balancer *b);
+/* True if a late map needs a survey of the coming step; detail: of that survey, else unchanged. Local, the same on all
+ * ranks. */
+bool eqp__late_surveys(const eqp_balancer *b, const eqp_map_options *options, eqp_survey_detail *detail);
 
-/* Detail of that survey. Local. */
-eqp_survey_detail eqp__late_detail(const eqp_balancer *b, const eqp_map_options *options);
+/* Makes the call that is due. An offer lists the owners as they are; life: expected steps of the map. A take sets
+ * `found` to the map that has arrived; it stays empty if there is none, and `why` gives the reason. Collective. */
+int eqp__late_act(eqp_balancer *b, eqp__late_due due, eqp_map_options *options, double life, const eqp_names *home,
+                  eqp_new_map *found, int64_t *bytes, eqp_message *message);
 
-/* Records the cost of a new map that the last step began with. Local, the same on all ranks. */
-void eqp__late_learn(eqp_balancer *b);
-
-/* The action that replaces a new map while maps are made elsewhere. Local, the same on all ranks. */
-eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wanted);
-
-/* Offers the owners as they are. Collective. */
-int eqp__late_offer_now(eqp_balancer *b, eqp_map_options *options, double life, int64_t *bytes);
-
-/* Takes the map that has arrived: found stays empty if there is none, and why gives the reason. Collective. */
-int eqp__late_take(eqp_balancer *b, eqp_map_options *options, const eqp_names *home, eqp_new_map *found, int64_t *bytes,
-                   eqp_message *message);
-
-/* repair.c: evens out a late map by the work of the last step, moving few owners; describes that in `why`.
- * Collective. */
-int eqp__late_repair(eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, eqp_new_map *found,
-                     int64_t *bytes, eqp_message *message);
-
-/* State of the offer after a step: for this rank, and agreed by all. */
+/* State of the offer after a step, for a minimum over the ranks, and that minimum. Local. */
 int64_t eqp__late_look(eqp_balancer *b);
 void eqp__late_hear(eqp_balancer *b, int64_t least);
 

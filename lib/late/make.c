@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes a map from offers: sets up a balancer of the application's parts whose problem is the offers. */
-#include "late/late.h"
+#include "late/offer.h"
 
 #include "comm/agree.h"
 #include "methods/frame/rows.h"

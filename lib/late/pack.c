@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Offers and answers as bytes. */
-#include "late/late.h"
+#include "late/offer.h"
 
-#include "methods/frame/cycle.h"
 #include "late/lazy.h"
+#include "methods/frame/cycle.h"
 
 #include <equipoise/more/base.h>
 

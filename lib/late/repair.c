@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Repairs a late map by the work of the last step, moving few owners. If ranks share owners in the map, either only
  * whole owners move, or shared owners are made whole and move as well. */
-#include "late/late.h"
+#include "late/offer.h"
 
 #include "comm/agree.h"
 #include "methods/frame/rows.h"
