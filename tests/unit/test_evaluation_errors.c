@@ -5,11 +5,13 @@
 #include "evaluation_world.h"
 #include "failing_malloc.h"
 
+FREES(eqp_evaluation, eqp_evaluation_free)
+
 TEST(wrong_arguments_are_refused)
 {
     const eqp_network network = EQP_NETWORK_DEFAULTS, bad = {.alpha = 1, .beta = -1, .node = 1};
     const eqp_exchange_plan direct = EQP_EXCHANGE_PLAN_DEFAULTS, nodes = {EQP_STAGES_DIRECT, 0, 3};
-    eqp_evaluation *e = NULL;
+    FREED(eqp_evaluation) *e = NULL;
     eqp_evaluated r = {.messages_max = -7};
 
     assert_refused(eqp_evaluation_create(0, PHASES, is_back, is_ghosts, &e));
@@ -39,7 +41,6 @@ TEST(wrong_arguments_are_refused)
     assert_int_equal(eqp_evaluation_block(e, 0, 17, 8, 1, 1), EQP_ERR_DATA);
     assert_ok(eqp__evaluation_by_plan(e, &network, &direct, NULL, &r));
     assert_int_equal(r.bytes_total, 8);
-    eqp_evaluation_free(e);
 }
 
 /* Blocks enough that all tables grow. */
@@ -69,17 +70,16 @@ TEST(evaluations_survive_failing_allocations)
 
     SKIP_IF(!failing_malloc_works);
     do {
-        eqp_evaluation *e = NULL;
+        FREED(eqp_evaluation) *e = NULL;
         eqp_evaluated r;
         failing_malloc_start(k++);
         const int code = fill_and_ask(&e, &r, &size, &bytes);
         failures = failing_malloc_stop();
         assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
         assert_int_equal(bytes != NULL, !failures);
-        eqp_evaluation_free(e);
     } while (failures);
     for (k = 0, failures = 1; failures; k++) {
-        eqp_evaluation *e = NULL;
+        FREED(eqp_evaluation) *e = NULL;
         assert_ok(eqp_evaluation_create(6, 1, is_back, is_ghosts, &e));
         failing_malloc_start(k);
         const int code = eqp__evaluation_merge(e, size, bytes);
@@ -87,7 +87,6 @@ TEST(evaluations_survive_failing_allocations)
         assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
         /* A failed merge can be repeated: blocks and needs are sets, and loads come last. */
         assert_ok(eqp__evaluation_merge(e, size, bytes));
-        eqp_evaluation_free(e);
     }
 }
 
@@ -160,32 +159,27 @@ TEST(split_streams_join_to_the_whole)
     for (int nparts = 1; nparts <= WORLD_PARTS; nparts += 3) {
         const int tellers = 1 + below(5);
         assignment_make(nparts, &a);
-        eqp_evaluation *whole = evaluation_of(&a, 0, 1), *joined = evaluation_of(&a, tellers - 1, tellers);
+        FREED(eqp_evaluation) *whole = evaluation_of(&a, 0, 1), *joined = evaluation_of(&a, tellers - 1, tellers);
         for (int who = 0; who < tellers - 1; who++) {
-            eqp_evaluation *part = evaluation_of(&a, who, tellers);
+            FREED(eqp_evaluation) *part = evaluation_of(&a, who, tellers);
             HEAP void *bytes = NULL;
             size_t size = 0;
             assert_ok(eqp__evaluation_pack(part, &size, &bytes));
             assert_ok(eqp__evaluation_merge(joined, size, bytes));
-            eqp_evaluation_free(part);
         }
         assert_packs_alike(whole, joined);
-        eqp_evaluation_free(whole);
-        eqp_evaluation_free(joined);
     }
 }
 
 TEST(invalid_bytes_are_refused)
 {
     static assignment a;
-    eqp_evaluation *whole, *e;
     unsigned char *bytes = NULL, *copy;
     size_t size = 0;
     HEAP void *packed = NULL;
 
     assignment_make(5, &a);
-    whole = evaluation_of(&a, 0, 1);
-    e = evaluation_of(&a, 0, 1);
+    FREED(eqp_evaluation) *whole = evaluation_of(&a, 0, 1), *e = evaluation_of(&a, 0, 1);
     assert_ok(eqp__evaluation_pack(whole, &size, &packed));
     bytes = packed;
     for (size_t cut = 0; cut < size; cut++) {
@@ -208,14 +202,12 @@ TEST(invalid_bytes_are_refused)
     }
     assert_packs_alike(whole, e);
     free(copy);
-    eqp_evaluation_free(whole);
-    eqp_evaluation_free(e);
 }
 
 TEST(mismatched_parts_phases_and_blocks_are_not_merged)
 {
     static const int forth[PHASES] = {0, 0, 0};
-    eqp_evaluation *a = NULL, *parts = NULL, *phases = NULL, *ways = NULL, *blocks = NULL;
+    FREED(eqp_evaluation) *a = NULL, *parts = NULL, *phases = NULL, *ways = NULL, *blocks = NULL;
     HEAP void *bytes = NULL;
     size_t size = 0;
 
@@ -232,9 +224,4 @@ TEST(mismatched_parts_phases_and_blocks_are_not_merged)
     assert_ok(eqp_evaluation_block(blocks, 0, INT64_MAX, 8, 1, 3));
     assert_int_equal(eqp__evaluation_merge(blocks, size, bytes), EQP_ERR_DATA);
     assert_ok(eqp__evaluation_merge(a, size, bytes));
-    eqp_evaluation_free(a);
-    eqp_evaluation_free(parts);
-    eqp_evaluation_free(phases);
-    eqp_evaluation_free(ways);
-    eqp_evaluation_free(blocks);
 }

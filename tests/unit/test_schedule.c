@@ -377,8 +377,8 @@ TEST(bad_times_change_nothing)
 
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         const eqp_schedule_method *method = eqp_schedule_method_at(m);
-        eqp_schedule *good = schedule_of(method->name, 4000, 3, NULL),
-                     *teased = schedule_of(method->name, 4000, 3, NULL);
+        FREED(eqp_schedule) *good = schedule_of(method->name, 4000, 3, NULL),
+                            *teased = schedule_of(method->name, 4000, 3, NULL);
         eqp_schedule_chunk a, b;
         for (int i = 0; i < 60; i++) {
             const int r = i % 3;
@@ -400,8 +400,6 @@ TEST(bad_times_change_nothing)
             record(good, r, a.count, 0.25 * (r + 1) * (double)a.count, 0, 0.5);
             record(teased, r, b.count, 0.25 * (r + 1) * (double)b.count, 0, 0.5);
         }
-        eqp_schedule_free(good);
-        eqp_schedule_free(teased);
     }
 }
 

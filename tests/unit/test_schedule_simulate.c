@@ -363,7 +363,7 @@ TEST(creating_survives_no_memory)
 {
     SKIP_IF(!failing_malloc_works);
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
-        eqp_schedule *schedule = NULL;
+        FREED(eqp_schedule) *schedule = NULL;
         int64_t k = 0;
         int code;
         for (; FAILING_MALLOC(k, code = eqp_schedule_create(eqp_schedule_method_at(m), 100, 5, NULL, &schedule)); k++) {
@@ -372,7 +372,6 @@ TEST(creating_survives_no_memory)
         }
         assert_ok(code);
         assert_true(k >= 5);
-        eqp_schedule_free(schedule);
     }
 }
 
@@ -386,7 +385,7 @@ TEST(simulating_survives_no_memory)
     machine.nstalls = 1;
     machine.stall = &stall;
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
-        eqp_schedule *schedule = schedule_of(eqp_schedule_method_at(m)->name, 100, 5, NULL);
+        FREED(eqp_schedule) *schedule = schedule_of(eqp_schedule_method_at(m)->name, 100, 5, NULL);
         machine.master = m % 2 == 1;
         eqp_schedule_outcome outcome = {.chunks = -7};
         int code;
@@ -397,7 +396,6 @@ TEST(simulating_survives_no_memory)
         }
         assert_ok(code);
         assert_int_equal(eqp__schedule_left(schedule), 0);
-        eqp_schedule_free(schedule);
     }
 }
 
