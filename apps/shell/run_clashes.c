@@ -166,17 +166,16 @@ static bool of_one_set(const app_naming *naming, const char *path, const char *i
 /* Adds `path` and `ending` put together; where path is NULL, nothing. */
 static int add_place(place_list *list, const char *what, const char *path, const char *ending)
 {
-    char *text = path == NULL ? NULL : malloc(strlen(path) + strlen(ending) + 1);
-    int code = path == NULL || text != NULL ? EQP_OK : EQP_ERR_MEMORY;
+    char *text = NULL;
+    int code;
 
-    if (text != NULL) {
-        code = eqp_array_reserve(&list->of, &list->capacity, list->n + 1, sizeof *list->of);
+    if (path == NULL) {
+        return EQP_OK;
     }
-    if (text != NULL && code == EQP_OK) {
-        list->of[list->n++] = (place){what, strcat(strcpy(text, path), ending)};
-        text = NULL;
-    }
-    free(text);
+    EQP_TRY(eqp_array_reserve(&list->of, &list->capacity, list->n + 1, sizeof *list->of));
+    EQP_TRY(asprintf(&text, "%s%s", path, ending) < 0 ? EQP_ERR_MEMORY : EQP_OK);
+    list->of[list->n++] = (place){what, text};
+done:
     return code;
 }
 

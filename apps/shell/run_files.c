@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* asprintf */
 #include "run_files.h"
 
 #include <equipoise/more/base.h>
@@ -29,28 +30,14 @@ static int stem_length(const app_naming *naming, const char *name)
 
 int app_name_with_ending(const app_naming *naming, const char *path, const char *ending, char **name)
 {
-    size_t room = strlen(path) + strlen(ending) + 1;
-    char *text = malloc(room);
-
-    if (text == NULL) {
-        return EQP_ERR_MEMORY;
-    }
-    snprintf(text, room, "%.*s%s", stem_length(naming, path), path, ending);
-    *name = text;
-    return EQP_OK;
+    return asprintf(name, "%.*s%s", stem_length(naming, path), path, ending) < 0 ? EQP_ERR_MEMORY : EQP_OK;
 }
 
 int app_name_numbered(const app_naming *naming, const char *path, int64_t step, const char *ending, char **name)
 {
-    size_t room = strlen(path) + strlen(ending) + 32;
-    char *text = malloc(room);
+    const int length = stem_length(naming, path);
 
-    if (text == NULL) {
-        return EQP_ERR_MEMORY;
-    }
-    snprintf(text, room, "%.*s_%06lld%s", stem_length(naming, path), path, (long long)step, ending);
-    *name = text;
-    return EQP_OK;
+    return asprintf(name, "%.*s_%06lld%s", length, path, (long long)step, ending) < 0 ? EQP_ERR_MEMORY : EQP_OK;
 }
 
 int app_series_add(app_series *series, const char *path, double time)
