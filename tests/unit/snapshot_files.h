@@ -303,6 +303,38 @@ static inline void limit_files(rlim_t most)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
+/* Files of every kind, for which the disk is full at any byte: the old file survives, no other file is left, one line
+ * says why, and the next attempt works. */
+static inline void check_full_disk(int kinds, int (*write_some)(int kind, const char *path, eqp_message *message))
+{
+    for (int kind = 0; kind < kinds; kind++) {
+        const char *path = in_folder("a");
+        eqp_message message = {"unchanged"};
+        struct stat status;
+
+        assert_ok(write_some(kind, path, &message));
+        assert_string_equal(message.text, "unchanged");
+        assert_int_equal(stat(path, &status), 0);
+        off_t size = status.st_size;
+        save_text(path, old_text);
+        for (off_t room = 0; room < size; room += size / 19) {
+            message.text[0] = '\0';
+            limit_files((rlim_t)room);
+            int rc = write_some(kind, path, &message);
+            limit_files(RLIM_INFINITY);
+            if (rc != EQP_ERR_IO || strncmp(message.text, path, strlen(path)) != 0 ||
+                !strstr(message.text, ": cannot be written: File too large")) {
+                fail_msg("kind %d, room for %lld of %lld: %d '%s'", kind, (long long)room, (long long)size, rc,
+                         message.text);
+            }
+            check_old(path);
+        }
+        assert_ok(write_some(kind, path, &message));
+        assert_int_equal(files_in_folder(false), 1);
+        unlink(path);
+    }
+}
+
 /* Compares n particles of a file from `first` on with the expected ones. */
 static inline void check_slice(const eqp_snapshot *s, int64_t first, int64_t n, const particles *whole)
 {

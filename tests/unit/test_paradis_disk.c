@@ -93,33 +93,7 @@ static int write_some(int kind, const char *path, eqp_message *message)
 
 TEST(the_old_file_survives_a_full_disk)
 {
-    for (int kind = 0; kind < KINDS; kind++) {
-        const char *path = in_folder("a");
-        eqp_message message = {"unchanged"};
-        struct stat status;
-
-        assert_ok(write_some(kind, path, &message));
-        assert_string_equal(message.text, "unchanged");
-        assert_int_equal(stat(path, &status), 0);
-        off_t size = status.st_size;
-        assert_true(size > 500);
-        save_text(path, old_text);
-        for (off_t room = 0; room < size; room += size / 19) {
-            message.text[0] = '\0';
-            limit_files((rlim_t)room);
-            int rc = write_some(kind, path, &message);
-            limit_files(RLIM_INFINITY);
-            if (rc != EQP_ERR_IO || strncmp(message.text, path, strlen(path)) != 0 ||
-                !strstr(message.text, ": cannot be written: File too large")) {
-                fail_msg("kind %d, room for %lld of %lld: %d '%s'", kind, (long long)room, (long long)size, rc,
-                         message.text);
-            }
-            check_old(path);
-        }
-        assert_ok(write_some(kind, path, &message));
-        assert_int_equal(files_in_folder(false), 1);
-        unlink(path);
-    }
+    check_full_disk(KINDS, write_some);
 }
 
 /* A network and its parameters are both replaced or none; and the network has its parameters with it. */

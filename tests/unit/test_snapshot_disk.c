@@ -73,32 +73,7 @@ static int write_some(int what, const char *path, eqp_message *message)
 
 TEST(the_old_file_survives_a_full_disk)
 {
-    for (int what = 0; what < 3; what++) {
-        const char *path = in_folder("a");
-        struct stat status;
-        eqp_message message = {"unchanged"};
-
-        assert_ok(write_some(what, path, &message));
-        assert_int_equal(stat(path, &status), 0);
-        off_t size = status.st_size;
-        save_text(path, old_text);
-        for (off_t room = 0; room < size; room += size / 19) {
-            message.text[0] = '\0';
-            limit_files((rlim_t)room);
-            int rc = write_some(what, path, &message);
-            limit_files(RLIM_INFINITY);
-            if (rc != EQP_ERR_IO) {
-                fail_msg("kind %d, room for %lld of %lld: %d '%s'", what, (long long)room, (long long)size, rc,
-                         message.text);
-            }
-            assert_int_equal(strncmp(message.text, path, strlen(path)), 0);
-            assert_non_null(strstr(message.text, ": cannot be written: File too large"));
-            check_old(path);
-        }
-        assert_ok(write_some(what, path, &message));
-        assert_int_equal(files_in_folder(false), 1);
-        unlink(path);
-    }
+    check_full_disk(3, write_some);
 }
 
 TEST(no_file_of_several_is_left)
