@@ -255,6 +255,8 @@ refused rc good.data --rc 0
 refused nu good.data --nu 0.6
 refused_by_all tile good.data --tile 0,1,1
 refused tile good.data --tile 1000000,1000000,1000000
+refused tile good.data --tile 1,2
+refused tile good.data --tile "1;2;3"
 refused cells good.data --cells 2
 refused cells good.data --cells 3,3
 refused_by_all 'cell\|maxSeg\|max-seg' good.data --cells 40

@@ -176,19 +176,6 @@ TEST(large_tags_fit_or_are_refused)
 
 TEST(errors)
 {
-    static const char *const bad[] = {"",       "1",      "1,2",    "1,2,3,4",  "1,2,",  "0,1,1",
-                                      "1,-1,1", "1,1,1 ", " 1,1,1", "1001,1,1", "a,b,c", "1,99999999999999999999,1",
-                                      "1;2;3"};
-    int count[3] = {4, 5, 6};
-    eqp_message message = {""};
-
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_refused(dd_tiling_parse(bad[i], count, &message));
-        assert_true(message.text[0] != '\0' && count[0] == 4 && count[1] == 5 && count[2] == 6);
-    }
-    assert_ok(dd_tiling_parse("1,1000,3", count, NULL));
-    assert_true(count[0] == 1 && count[1] == 1000 && count[2] == 3);
-
     FREED_BY(free_input) input base = line(0, 1, 2, 3);
     const int two[3] = {1, 1, 2}, none[3] = {1, 0, 1};
     const double open[3] = {100, 64, 0};

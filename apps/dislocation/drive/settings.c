@@ -3,7 +3,6 @@
 
 #include "../physics/elastic/far.h"
 #include "../physics/motion/mobility.h"
-#include "../physics/motion/tile.h"
 
 #include <equipoise/more/base.h>
 
@@ -12,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_CELLS 1000 /* per direction */
+#define MOST_CELLS 1000 /* or tiles, per direction */
 #define DEFAULT_SHELLS 5
 #define MOST_SHELLS 50
 #define AT(field) offsetof(dd_settings, field)
@@ -126,13 +125,6 @@ bool dd_settings_given(const dd_settings *settings, const char *name)
     return app_options_given(&command_line, settings, name);
 }
 
-const char *dd_settings_isa(const dd_settings *settings)
-{
-    static const char *const names[] = {"auto", "plain", "avx2", "avx512"};
-
-    return names[settings->isa];
-}
-
 /* Puts the option before a message of a parser. */
 static int refuse(const char *option, int code, const eqp_message *inner, eqp_message *message)
 {
@@ -142,22 +134,22 @@ static int refuse(const char *option, int code, const eqp_message *inner, eqp_me
     return code;
 }
 
-/* Exactly three whole numbers, or one for all directions. */
-static int parse_cells(const char *text, int cells[3], eqp_message *message)
+/* Exactly three whole numbers, or `one` for all directions. */
+static int parse_three(const char *option, const char *text, bool one, int number[3], eqp_message *message)
 {
     eqp_message inner = {""};
     int64_t *value = NULL;
-    int n = 0, code = app_parse_int_list(text, 3, MOST_CELLS, &n, &value, &inner);
+    int n = 0, code = app_parse_int_list(text, one ? 3 : 1, MOST_CELLS, &n, &value, &inner);
 
-    if (code == EQP_OK && n != 1 && n != 3) {
-        eqp_message_set(&inner, "'%.100s' is neither one number nor three", text);
+    if (code == EQP_OK && n != 3 && !(one && n == 1)) {
+        eqp_message_set(&inner, "'%.100s' is %s", text, one ? "neither one number nor three" : "not three numbers");
         code = EQP_ERR_ARGUMENT;
     }
     for (int d = 0; d < 3 && code == EQP_OK; d++) {
-        cells[d] = (int)value[n == 1 ? 0 : d];
+        number[d] = (int)value[n == 1 ? 0 : d];
     }
     free(value);
-    return refuse("cells", code, &inner, message);
+    return refuse(option, code, &inner, message);
 }
 
 /* Six numbers separated by commas. */
@@ -250,10 +242,10 @@ int dd_settings_complete(dd_settings *s, eqp_message *message)
         s->generator.seed = s->generator.seeded ? s->generator.seed : (uint64_t)s->run.seed;
     }
     if (s->tile_text != NULL) {
-        EQP_TRY(refuse("tile", dd_tiling_parse(s->tile_text, s->tile, &inner), &inner, message));
+        EQP_TRY(parse_three("tile", s->tile_text, false, s->tile, message));
     }
     if (s->cells_text != NULL) {
-        EQP_TRY(parse_cells(s->cells_text, s->cells, message));
+        EQP_TRY(parse_three("cells", s->cells_text, true, s->cells, message));
     }
     if (s->stress_text != NULL) {
         EQP_TRY(parse_stress(s->stress_text, s->stress, message));

@@ -47,9 +47,6 @@ bool dd_settings_given(const dd_settings *settings, const char *name);
 /* True if --check-forces names images rather than a table. */
 bool dd_settings_check_images(const dd_settings *settings);
 
-/* The word given for --isa. */
-const char *dd_settings_isa(const dd_settings *settings);
-
 /* Parameters without a `.ctrl` file: copper as in the literature on FCC metals (54.6 GPa, 0.324, 2.556e-10 m, core
  * radius 5 b, FCC_0 with mobilities of 1e4 / (Pa s)), creep under the given stress. max_seg is NaN and cells are 0: the
  * input decides. */

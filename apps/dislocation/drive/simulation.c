@@ -156,7 +156,7 @@ static int set_medium(dd_simulation *sim, eqp_message *message)
 
     if (code != EQP_OK) {
         eqp_message_set(message, "dislocation: --isa: %s does not run on this processor",
-                        dd_settings_isa(sim->settings));
+                        dd_isa_name((dd_isa)sim->settings->isa));
         return EQP_ERR_ARGUMENT;
     }
     memcpy(medium.box, sim->domain.box, sizeof medium.box);

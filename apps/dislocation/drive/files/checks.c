@@ -47,7 +47,8 @@ int dd_check_forces(const dd_settings *settings, char **text, eqp_message *messa
     code = dd_check_table(from, (dd_isa)settings->isa, &check, &inner);
     (void)fclose(from);
     if (code == EQP_ERR_STATE) {
-        eqp_message_set(message, "dislocation: --isa: %s does not run on this processor", dd_settings_isa(settings));
+        eqp_message_set(message, "dislocation: --isa: %s does not run on this processor",
+                        dd_isa_name((dd_isa)settings->isa));
         return EQP_ERR_ARGUMENT;
     }
     if (code != EQP_OK) {

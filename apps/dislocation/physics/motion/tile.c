@@ -2,33 +2,11 @@
 #include "tile.h"
 
 #include <equipoise/error.h>
-#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>
 
 #define MOST_TILES 1000 /* per axis */
-
-int dd_tiling_parse(const char *text, int count[3], eqp_message *message)
-{
-    int made[3];
-    const char *at = text;
-
-    for (int i = 0; i < 3; i++) {
-        char *end = NULL;
-        long value = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : 0;
-        if (value < 1 || value > MOST_TILES || *end != (i < 2 ? ',' : '\0')) {
-            eqp_message_set(message, "'%.40s' is not three numbers from 1 to %d, as in 2,2,2", text, MOST_TILES);
-            return EQP_ERR_ARGUMENT;
-        }
-        made[i] = (int)value;
-        at = end + 1;
-    }
-    for (int i = 0; i < 3; i++) {
-        count[i] = made[i];
-    }
-    return EQP_OK;
-}
 
 int64_t dd_tiling_count(const dd_tiling *tiling)
 {

@@ -18,10 +18,6 @@ typedef struct dd_tiling {
     bool by_domain;        /* indices do not fit into 32 bits: the domain tells tiles apart */
 } dd_tiling;
 
-/* Reads "a,b,c", each from 1 to 1000. EQP_OK or EQP_ERR_ARGUMENT; count is unchanged then and message (may be NULL)
- * says why. */
-int dd_tiling_parse(const char *text, int count[3], eqp_message *message);
-
 /* How tags of copies follow from those of the base: tile * span + index in the same domain where that fits into 32 bits
  * for all, else tile * span + domain with the same index. O(n). EQP_ERR_ARGUMENT for counts that are not positive or
  * more than one tile along an axis that is not periodic, EQP_ERR_OVERFLOW where neither fits. */
