@@ -228,21 +228,15 @@ int dd_halo_create(const dd_domain *domain, int numbers, int code, dd_halo *halo
 
     dd_blocks_fail(&nodes, code == EQP_OK ? list_all(domain, &made, &nodes, &arms) : code);
     dd_blocks_fail(&arms, nodes.code);
-    code = dd_blocks_route(domain->comm, &domain->plan, &nodes, &made.nodes);
-    if (code == EQP_OK) {
-        code = dd_blocks_route(domain->comm, &domain->plan, &arms, &made.arms);
-    } else {
-        dd_blocks_free(&arms);
-    }
-    if (code == EQP_OK) {
-        code = dd_halo_refresh(domain, &made, check_arrivals(domain, &made));
-    }
-    if (code != EQP_OK) {
-        dd_halo_free(&made);
-        return code;
-    }
+    EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &nodes, &made.nodes));
+    EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &arms, &made.arms));
+    EQP_TRY(dd_halo_refresh(domain, &made, check_arrivals(domain, &made)));
     *halo = made;
     return EQP_OK;
+done:
+    dd_blocks_free(&arms);
+    dd_halo_free(&made);
+    return code;
 }
 
 void dd_halo_free(dd_halo *halo)

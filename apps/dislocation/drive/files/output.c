@@ -138,11 +138,6 @@ typedef struct lines_file {
     int *rank;                              /* [BLOCK] */
 } lines_file;
 
-static bool owns(const dd_node *node, int k)
-{
-    return node->tag < node->arm[k].tag;
-}
-
 static int list_segments(lines_file *file)
 {
     const dd_network *network = &file->domain->network;
@@ -151,13 +146,13 @@ static int list_segments(lines_file *file)
 
     for (int64_t i = 0; i < network->n; i++) {
         for (int k = 0; k < network->node[i].narms; k++) {
-            n += owns(&network->node[i], k);
+            n += network->node[i].tag < network->node[i].arm[k].tag;
         }
     }
     code = eqp_array_create(&file->segment, n, sizeof *file->segment);
     for (int64_t i = 0; i < network->n && code == EQP_OK; i++) {
         for (int k = 0; k < network->node[i].narms; k++) {
-            if (owns(&network->node[i], k)) {
+            if (network->node[i].tag < network->node[i].arm[k].tag) {
                 file->segment[file->n++] = (owned){i, file->halo->place[file->halo->first[i] + k], k};
             }
         }
