@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "memory.h"
 #include "units_internal.h"
 #include "versions.h"
 #include <equipoise/error.h>
@@ -197,12 +198,8 @@ int eqp_hilbert_keys(int64_t n, const double *x, const double *y, const double *
 {
     step_table table;
 
-    if (n < 0 || !(side > 0.0) || !isfinite(side)) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (n > 0 && (x == NULL || y == NULL || z == NULL || corner == NULL || key == NULL)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(n < 0 || !(side > 0.0) || !isfinite(side), EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(n > 0 && (x == NULL || y == NULL || z == NULL || corner == NULL || key == NULL), EQP_ERR_ARGUMENT);
     if (n >= MANY_POINTS) {
         make_steps(table);
     }

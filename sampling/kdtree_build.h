@@ -261,9 +261,7 @@ static int KD_STATIC(new_node)(KD_TREE *tree)
     if (tree->nodes_used == tree->nodes_room) {
         const int64_t room = tree->nodes_room + tree->nodes_room / 2 + 16;
         KD_NODE *moved = eqp__realloc(tree->nodes, (size_t)room, sizeof *moved);
-        if (moved == NULL) {
-            return EQP_ERR_MEMORY;
-        }
+        EQP__FAIL_IF(moved == NULL, EQP_ERR_MEMORY);
         tree->nodes = moved;
         tree->nodes_room = room;
     }
@@ -337,9 +335,7 @@ KD_INLINE int KD_STATIC(build_nodes)(KD_TREE *tree, const int dim)
         KD_REAL low[EQP_KDTREE_DIM_MAX];
         KD_REAL high[EQP_KDTREE_DIM_MAX];
 
-        if (KD_STATIC(new_node)(tree) != EQP_OK) {
-            return EQP_ERR_MEMORY;
-        }
+        EQP__FAIL_IF(KD_STATIC(new_node)(tree) != EQP_OK, EQP_ERR_MEMORY);
         const int axis = KD_STATIC(measure)(tree, &task, id, dim, low, high);
         if (axis < 0) {
             tree->nodes[id] = (KD_NODE){.link = task.first, .axis = -task.count};
@@ -365,9 +361,7 @@ static int KD_STATIC(gather)(KD_TREE *tree)
     for (int32_t i = 0; i < tree->n; i++) {
         const KD_REAL *point = tree->points + i * tree->stride;
         for (int d = 0; d < tree->dim; d++) {
-            if (!isfinite(point[d])) {
-                return EQP_ERR_DATA;
-            }
+            EQP__FAIL_IF(!isfinite(point[d]), EQP_ERR_DATA);
             *row++ = point[d];
         }
         tree->index[i] = i;
@@ -384,9 +378,7 @@ static int KD_STATIC(build)(KD_TREE *tree, bool copy_points)
     tree->blocks = eqp__malloc(numbers + KD_LANES, sizeof *tree->blocks);
     tree->index = eqp__malloc((size_t)tree->n, sizeof *tree->index);
     tree->nodes = eqp__malloc((size_t)tree->nodes_room, sizeof *tree->nodes);
-    if (tree->blocks == NULL || tree->index == NULL || tree->nodes == NULL) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(tree->blocks == NULL || tree->index == NULL || tree->nodes == NULL, EQP_ERR_MEMORY);
     memset(tree->blocks + numbers, 0, KD_LANES * sizeof *tree->blocks);
     int code = KD_STATIC(gather)(tree);
     if (code == EQP_OK) {
@@ -394,9 +386,7 @@ static int KD_STATIC(build)(KD_TREE *tree, bool copy_points)
                : tree->dim == 2 ? KD_STATIC(build_nodes)(tree, 2)
                                 : KD_STATIC(build_nodes)(tree, tree->dim);
     }
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__CHECK(code);
     KD_NODE *smaller = eqp__realloc(tree->nodes, (size_t)tree->nodes_used, sizeof *smaller);
     if (smaller != NULL) {
         tree->nodes = smaller;
@@ -419,17 +409,12 @@ int KD_PUBLIC(create)(int64_t n, int dim, const KD_REAL *points, const eqp_kdtre
     if (options == NULL) {
         options = &defaults;
     }
-    if (n < 0 || dim < 1 || dim > EQP_KDTREE_DIM_MAX || (n > 0 && points == NULL) || tree == NULL ||
-        !options_are_valid(options, dim)) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (n > EQP_KDTREE_POINTS_MAX) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(n < 0 || dim < 1 || dim > EQP_KDTREE_DIM_MAX || (n > 0 && points == NULL) || tree == NULL ||
+                     !options_are_valid(options, dim),
+                 EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(n > EQP_KDTREE_POINTS_MAX, EQP_ERR_OVERFLOW);
     KD_TREE *made = eqp__calloc(1, sizeof *made);
-    if (made == NULL) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(made == NULL, EQP_ERR_MEMORY);
     made->n = (int32_t)n;
     made->dim = dim;
     made->leaf_size = options->leaf_size;

@@ -14,9 +14,7 @@ KD_INLINE bool KD_STATIC(is_finite)(const KD_REAL *query, const int dim)
 
 KD_INLINE int KD_STATIC(check_query)(const KD_TREE *tree, const KD_REAL *query)
 {
-    if (tree == NULL || query == NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(tree == NULL || query == NULL, EQP_ERR_ARGUMENT);
     const bool is_finite = tree->dim == 3 ? KD_STATIC(is_finite)(query, 3) : KD_STATIC(is_finite)(query, tree->dim);
     return is_finite ? EQP_OK : EQP_ERR_DATA;
 }
@@ -29,9 +27,7 @@ int KD_PUBLIC(nearest)(const KD_TREE *tree, const KD_REAL *query, int64_t *index
     if (code != EQP_OK || index == NULL) {
         return code != EQP_OK ? code : EQP_ERR_ARGUMENT;
     }
-    if (tree->n == 0) {
-        return EQP_ERR_STATE;
-    }
+    EQP__FAIL_IF(tree->n == 0, EQP_ERR_STATE);
     (void)tree->walk.nearest(tree, query, &search);
     *index = search.limit_index;
     if (dist2 != NULL) {
@@ -46,12 +42,8 @@ int KD_PUBLIC(nearest_k)(const KD_TREE *tree, const KD_REAL *query, int64_t k, i
     KD_SEARCH search = {.limit = (KD_REAL)INFINITY, .limit_index = KD_NO_INDEX, .wanted = k};
     const int code = KD_STATIC(check_query)(tree, query);
 
-    if (code != EQP_OK) {
-        return code;
-    }
-    if (k < 0 || found == NULL || (k > 0 && (index == NULL || dist2 == NULL))) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__CHECK(code);
+    EQP__FAIL_IF(k < 0 || found == NULL || (k > 0 && (index == NULL || dist2 == NULL)), EQP_ERR_ARGUMENT);
     search.index = index;
     search.dist2 = dist2;
     if (k > 0 && tree->n > 0) {
@@ -73,11 +65,7 @@ int KD_PUBLIC(radius)(const KD_TREE *tree, const KD_REAL *query, KD_REAL radius2
     KD_SEARCH search = {.limit = radius2, .limit_index = KD_NO_INDEX, .visit = visit, .user = user};
     const int code = KD_STATIC(check_query)(tree, query);
 
-    if (code != EQP_OK) {
-        return code;
-    }
-    if (!(radius2 >= 0) || visit == NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__CHECK(code);
+    EQP__FAIL_IF(!(radius2 >= 0) || visit == NULL, EQP_ERR_ARGUMENT);
     return tree->n > 0 ? tree->walk.visit(tree, query, &search) : EQP_OK;
 }

@@ -71,15 +71,12 @@ static int KD_STATIC(check_nodes)(const KD_TREE *tree, int *depth)
     stack[waiting++] = (kd_task){.first = 0, .count = tree->n};
     for (; waiting > 0; id++) {
         const kd_task task = stack[--waiting];
-        if (id >= tree->nodes_used || (task.is_right && tree->nodes[task.parent].link != id)) {
-            return EQP_ERR_INTERNAL;
-        }
+        EQP__FAIL_IF(id >= tree->nodes_used || (task.is_right && tree->nodes[task.parent].link != id),
+                     EQP_ERR_INTERNAL);
         const KD_NODE *node = &tree->nodes[id];
         deepest = task.depth > deepest ? task.depth : deepest;
         if (node->axis < 0) {
-            if (!KD_STATIC(leaf_is_right)(tree, node, &task)) {
-                return EQP_ERR_INTERNAL;
-            }
+            EQP__FAIL_IF(!KD_STATIC(leaf_is_right)(tree, node, &task), EQP_ERR_INTERNAL);
             continue;
         }
         int32_t leaf = node->link;
@@ -87,10 +84,9 @@ static int KD_STATIC(check_nodes)(const KD_TREE *tree, int *depth)
             leaf++;
         }
         const int32_t right = leaf < tree->nodes_used ? tree->nodes[leaf].link : -1;
-        if (task.depth >= EQP__KDTREE_DEPTH_MAX || right <= task.first || right >= task.first + task.count ||
-            !KD_STATIC(cut_is_right)(tree, id, &task, right)) {
-            return EQP_ERR_INTERNAL;
-        }
+        EQP__FAIL_IF(task.depth >= EQP__KDTREE_DEPTH_MAX || right <= task.first || right >= task.first + task.count ||
+                         !KD_STATIC(cut_is_right)(tree, id, &task, right),
+                     EQP_ERR_INTERNAL);
         const int16_t below = (int16_t)(task.depth + 1);
         stack[waiting++] = (kd_task){right, task.first + task.count - right, id, below, true};
         stack[waiting++] = (kd_task){task.first, right - task.first, id, below, false};
@@ -106,9 +102,7 @@ int KD_CHECK(const KD_TREE *tree, int *depth)
         return tree->nodes_used == 0 ? EQP_OK : EQP_ERR_INTERNAL;
     }
     bool *seen = eqp__calloc((size_t)tree->n, sizeof *seen);
-    if (seen == NULL) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(seen == NULL, EQP_ERR_MEMORY);
     int code = EQP_OK;
     for (int32_t i = 0; i < tree->n && code == EQP_OK; i++) {
         const int32_t index = tree->index[i];

@@ -43,9 +43,7 @@ KD_TARGET KD_INLINE int KD_ISA(scan_points)(const KD_TREE *tree, const KD_NODE *
         }
         if (KD_STATIC(is_wanted)(search, dist2, index[i])) {
             const int code = take(search, dist2, index[i]);
-            if (code != EQP_OK) {
-                return code;
-            }
+            EQP__CHECK(code);
         }
     }
     return EQP_OK;
@@ -96,9 +94,7 @@ KD_TARGET KD_INLINE int KD_ISA(scan_leaf)(const KD_TREE *tree, const KD_NODE *le
         for (; bits != 0; bits &= bits - 1) {
             const int i = lowest_bit(bits);
             const int code = KD_STATIC(is_wanted)(search, each[i], index[i]) ? take(search, each[i], index[i]) : EQP_OK;
-            if (code != EQP_OK) {
-                return code;
-            }
+            EQP__CHECK(code);
         }
     }
     return EQP_OK;

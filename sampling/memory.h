@@ -1,11 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** \file memory.h
- * \brief Internal: every allocation of the libraries: malloc and its family, with a check of the product. */
+ * \brief Internal: every allocation of the sampler: malloc and its family, with a check of the product; idioms of error
+ * codes. */
 #ifndef EQP_MEMORY_H
 #define EQP_MEMORY_H
 
+#include <equipoise/error.h>
+
 #include <stdint.h>
 #include <stdlib.h>
+
+/** Calls a function that returns a code, and returns its error from the calling function. */
+#define EQP__CHECK(call)                                                                                               \
+    do {                                                                                                               \
+        const int eqp__code = (call);                                                                                  \
+        if (eqp__code != EQP_OK) {                                                                                     \
+            return eqp__code;                                                                                          \
+        }                                                                                                              \
+    } while (0)
+
+/** Returns an error from the calling function if a condition holds. */
+#define EQP__FAIL_IF(condition, error)                                                                                 \
+    do {                                                                                                               \
+        if (condition) {                                                                                               \
+            return (error);                                                                                            \
+        }                                                                                                              \
+    } while (0)
 
 /** Room for n things of `size` bytes (at least one byte), or NULL. */
 static inline void *eqp__malloc(size_t n, size_t size)

@@ -10,9 +10,7 @@ int eqp__units_new(int dim, int64_t n, double scale, eqp_units **units)
 {
     eqp_units *u = eqp__calloc(1, sizeof *u);
 
-    if (!u) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!u, EQP_ERR_MEMORY);
     u->dim = dim;
     u->n = n;
     u->scale = scale;
@@ -47,11 +45,7 @@ void eqp_units_free(eqp_units *units)
 
 int eqp__units_append(eqp_units *units, int64_t id, int64_t owner, int64_t *unit)
 {
-    int code = eqp__grow((void **)&units->unit, &units->capacity, units->count + 1, sizeof *units->unit);
-
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__CHECK(eqp__grow((void **)&units->unit, &units->capacity, units->count + 1, sizeof *units->unit));
     units->unit[units->count] = (struct eqp__unit){.id = id, .owner = owner, .sub = -1, .split = -1};
     *unit = units->count++;
     return EQP_OK;
@@ -65,14 +59,10 @@ int eqp__units_append_cells(eqp_units *units, int64_t owner, int64_t n, const do
     if (code == EQP_OK) {
         code = eqp__grow((void **)&units->split, &units->split_capacity, units->nsplit + 1, sizeof *units->split);
     }
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__CHECK(code);
     struct eqp__split_owner split = {.first = units->count, .count = n};
     split.centroid = eqp__malloc(numbers, sizeof *split.centroid);
-    if (!split.centroid) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!split.centroid, EQP_ERR_MEMORY);
     memcpy(split.centroid, centroid, numbers * sizeof *centroid);
     code = eqp__cells_tree(units->dim, n, split.centroid, &split.tree);
     if (code != EQP_OK) {
@@ -93,9 +83,7 @@ int eqp__units_pins_put(eqp_units *units, int64_t unit, struct eqp__sketches *sk
     int code =
         eqp__grow((void **)&units->pool, &units->pool_capacity, units->npool + sketches->max, sizeof *units->pool);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__CHECK(code);
     int64_t n = eqp__sketches_read(sketches, cell, units->pool + units->npool);
     units->unit[unit].pin_at = units->npool;
     units->unit[unit].npins = n;
@@ -131,18 +119,14 @@ static int list_owners(eqp_units *u)
         }
     }
     u->owner_first = eqp__malloc((size_t)u->count + 1, sizeof *u->owner_first);
-    if (!u->owner_first) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!u->owner_first, EQP_ERR_MEMORY);
     u->owner_first[0] = 0;
     for (int64_t i = 0; i < u->count; i++) {
         u->owner_first[i + 1] = u->owner_first[i] + u->unit[i].owners;
         u->unit[i].owners = 0;
     }
     u->owner_list = eqp__malloc((size_t)u->owner_first[u->count], sizeof *u->owner_list);
-    if (!u->owner_list) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!u->owner_list, EQP_ERR_MEMORY);
     for (int64_t owner = 0; owner < u->n; owner++) {
         range_of(u, owner, &first, &count);
         for (int64_t i = first; i < first + count; i++) {
@@ -158,9 +142,7 @@ static int list_pins(eqp_units *u)
     bool in_order = u->pool != NULL;
 
     u->pin_first = eqp__malloc((size_t)u->count + 1, sizeof *u->pin_first);
-    if (!u->pin_first) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!u->pin_first, EQP_ERR_MEMORY);
     u->pin_first[0] = 0;
     for (int64_t i = 0; i < u->count; i++) {
         in_order &= u->unit[i].pin_at == u->pin_first[i];
@@ -172,9 +154,7 @@ static int list_pins(eqp_units *u)
         return EQP_OK;
     }
     u->pin_list = eqp__malloc((size_t)u->npool, sizeof *u->pin_list);
-    if (!u->pin_list) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!u->pin_list, EQP_ERR_MEMORY);
     for (int64_t i = 0; i < u->count && u->npool > 0; i++) {
         memcpy(u->pin_list + u->pin_first[i], u->pool + u->unit[i].pin_at, (size_t)u->unit[i].npins * sizeof *u->pool);
     }
@@ -194,24 +174,17 @@ int eqp__units_finish(eqp_units *units)
 
 static int rebuild_check(int dim, int64_t n, const int64_t *first, const int64_t *unit_id, const double *centroid)
 {
-    if (dim < 1 || dim > EQP_UNITS_MAX_DIM || n < 0 || !first || first[0] != 0 || (n > 0 && !unit_id)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(dim < 1 || dim > EQP_UNITS_MAX_DIM || n < 0 || !first || first[0] != 0 || (n > 0 && !unit_id),
+                 EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < n; i++) {
         int64_t count = first[i + 1] - first[i];
-        if (count < 1 || (count > 1 && !centroid)) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(count < 1 || (count > 1 && !centroid), EQP_ERR_ARGUMENT);
         for (int64_t j = first[i] * dim; count > 1 && j < first[i + 1] * dim; j++) {
-            if (!isfinite(centroid[j])) {
-                return EQP_ERR_DATA;
-            }
+            EQP__FAIL_IF(!isfinite(centroid[j]), EQP_ERR_DATA);
         }
     }
     for (int64_t j = 0; j < first[n]; j++) {
-        if (unit_id[j] < 0) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(unit_id[j] < 0, EQP_ERR_ARGUMENT);
     }
     return EQP_OK;
 }
@@ -278,9 +251,7 @@ double eqp__units_target_weight(const eqp_units *units)
 
 int eqp_units_get(const eqp_units *units, int64_t unit, eqp_unit *result)
 {
-    if (!units || !result || unit < 0 || unit >= units->count) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!units || !result || unit < 0 || unit >= units->count, EQP_ERR_ARGUMENT);
     const struct eqp__unit *u = &units->unit[unit];
     *result = (eqp_unit){
         .id = u->id,
@@ -314,9 +285,7 @@ void eqp_units_pins(const eqp_units *units, const int64_t **first, const int64_t
 
 int eqp_units_of_owner(const eqp_units *units, int64_t owner, int64_t *first, int64_t *count)
 {
-    if (!units || !first || !count || owner < 0 || owner >= units->n) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!units || !first || !count || owner < 0 || owner >= units->n, EQP_ERR_ARGUMENT);
     range_of(units, owner, first, count);
     return EQP_OK;
 }

@@ -118,9 +118,7 @@ static int add_light(struct builder *b, int64_t owner, int64_t id, int64_t count
         if (code == EQP_OK) {
             code = eqp__sketches_reset(&b->open_pins, 1);
         }
-        if (code != EQP_OK) {
-            return code;
-        }
+        EQP__CHECK(code);
         b->open_base = base;
     }
     struct eqp__unit *unit = &b->units->unit[b->open];
@@ -199,11 +197,8 @@ static int add_owner(struct builder *b, int64_t owner, int64_t id, int64_t count
 {
     struct place place;
     int64_t fixed;
-    int code = place_next(b, id, count, weight, &place, &fixed);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__CHECK(place_next(b, id, count, weight, &place, &fixed));
     return place.wanted == 0 ? add_light(b, owner, id, count, fixed, place.base)
                              : add_heavy(b, owner, id, count, fixed, place);
 }
@@ -219,10 +214,7 @@ static int check_totals(const eqp_units_options *options, int64_t n, const int64
     eqp_units_totals mine = EQP_UNITS_TOTALS_ZERO;
 
     plain.strategy = EQP_SAMPLE_STRIDE; /* the draws are counted on the way */
-    int code = eqp_units_totals_add(&plain, n, id, count, weight, &mine);
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__CHECK(eqp_units_totals_add(&plain, n, id, count, weight, &mine));
     if (!all) {
         *whole = mine;
         return EQP_OK;
@@ -232,9 +224,7 @@ static int check_totals(const eqp_units_options *options, int64_t n, const int64
                 all->owners - before->owners >= mine.owners &&
                 all->interactions - before->interactions >= mine.interactions &&
                 all->weight - before->weight >= mine.weight && all->weight < EQP__WEIGHT_LIMIT;
-    if (!fits) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!fits, EQP_ERR_ARGUMENT);
     *whole = *all;
     return EQP_OK;
 }
@@ -244,15 +234,11 @@ static int builder_init(struct builder *b, const eqp_units_options *options, con
 {
     struct eqp__splitter *s = &b->splitter;
     double target, rate;
-    int code = eqp_units_target(options, all, &target, &rate);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__CHECK(eqp_units_target(options, all, &target, &rate));
     s->rate = options->rate > 0 || !serial ? options->rate : rate;
-    if (options->strategy == EQP_SAMPLE_RANDOM && all->interactions > 0 && !(s->rate > 0)) {
-        return EQP_ERR_ARGUMENT; /* draws before this rank are not counted */
-    }
+    EQP__FAIL_IF(options->strategy == EQP_SAMPLE_RANDOM && all->interactions > 0 && !(s->rate > 0),
+                 EQP_ERR_ARGUMENT); /* draws before this rank are not counted */
     double quanta = fmax(1, rint(ldexp(target, options->weight_bits)));
     b->units->target = target;
     b->total = all->weight;
@@ -298,23 +284,18 @@ int eqp_units_create_known(int64_t n, const int64_t *id, const int64_t *count, c
     struct builder b = {.enumerate = enumerate, .user = user};
     eqp_units_totals whole;
 
-    if (!(options = eqp__units_options_known(options, &known)) || n < 0 || (n > 0 && (!id || !count || !weight)) ||
-        !enumerate || !units || (all == NULL) != (before == NULL)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!(options = eqp__units_options_known(options, &known)) || n < 0 ||
+                     (n > 0 && (!id || !count || !weight)) || !enumerate || !units || (all == NULL) != (before == NULL),
+                 EQP_ERR_ARGUMENT);
     if (pins && options->max_pins > 0) {
-        if (!pins_ascend(n, pins)) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(!pins_ascend(n, pins), EQP_ERR_ARGUMENT);
         b.known = pins;
     }
     int code = check_totals(options, n, id, count, weight, all, before, &whole);
     if (code == EQP_OK) {
         code = eqp__units_new(options->dim, n, ldexp(1, options->weight_bits), &b.units);
     }
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__CHECK(code);
     EQP_TRY(builder_init(&b, options, &whole, before, all == NULL));
     for (int64_t i = 0; i < n; i++) {
         EQP_TRY(add_owner(&b, i, id[i], count[i], weight[i]));
@@ -343,10 +324,9 @@ int eqp_units_intervals(int64_t n, const int64_t *id, const int64_t *count, cons
     int64_t *made = NULL;
     int code;
 
-    if (!(options = eqp__units_options_known(options, &known)) || n < 0 ||
-        (n > 0 && (!id || !count || !weight || !interval)) || (all == NULL) != (before == NULL)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!(options = eqp__units_options_known(options, &known)) || n < 0 ||
+                     (n > 0 && (!id || !count || !weight || !interval)) || (all == NULL) != (before == NULL),
+                 EQP_ERR_ARGUMENT);
     EQP_TRY(check_totals(options, n, id, count, weight, all, before, &whole));
     EQP_TRY(eqp__units_new(options->dim, 0, ldexp(1, options->weight_bits), &b.units));
     EQP_TRY(builder_init(&b, options, &whole, before, all == NULL));
@@ -380,9 +360,7 @@ int eqp_units_create_serial(int64_t n, const int64_t *id, eqp_enumerate_fn enume
 {
     int code = EQP_ERR_MEMORY;
 
-    if (n < 0) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(n < 0, EQP_ERR_ARGUMENT);
     int64_t *count = eqp__malloc((size_t)n, sizeof *count);
     double *weight = eqp__malloc((size_t)n, sizeof *weight);
     if (count && weight) {

@@ -2,6 +2,8 @@
 /* From the application's batches to validated chunks with integer weights. */
 #include "units_internal.h"
 
+#include "memory.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -20,13 +22,9 @@ static int convert_one_by_one(const double *weight, int64_t n, double scale, int
 {
     *sum = 0;
     for (int64_t i = 0; i < n; i++) {
-        int code = eqp__fix(weight[i], scale, &fixed[i]);
-        if (code != EQP_OK) {
-            return code;
-        }
-        if (fixed[i] == 0 && weight[i] > 0) {
-            return EQP_ERR_DATA; /* the quantum is too coarse: the sums would be worthless */
-        }
+        EQP__CHECK(eqp__fix(weight[i], scale, &fixed[i]));
+        EQP__FAIL_IF(fixed[i] == 0 && weight[i] > 0,
+                     EQP_ERR_DATA); /* the quantum is too coarse: the sums would be worthless */
         *sum = fixed[i] < EQP__WEIGHT_LIMIT - *sum ? *sum + fixed[i] : EQP__WEIGHT_LIMIT;
     }
     return EQP_OK;
@@ -88,12 +86,10 @@ static bool all_finite(const double *x, int64_t n)
 
 static int batch_check(const eqp_sink *sink, const eqp_batch *batch)
 {
-    if (!batch || batch->n < 0 || batch->npins < 0 || batch->npins > EQP_BATCH_MAX_PINS) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (batch->n > 0 && ((sink->centroids && !batch->centroid) || (sink->pins && batch->npins > 0 && !batch->pin))) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!batch || batch->n < 0 || batch->npins < 0 || batch->npins > EQP_BATCH_MAX_PINS, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(batch->n > 0 &&
+                     ((sink->centroids && !batch->centroid) || (sink->pins && batch->npins > 0 && !batch->pin)),
+                 EQP_ERR_ARGUMENT);
     return EQP_OK;
 }
 
@@ -103,18 +99,13 @@ static int take_chunk(eqp_sink *sink, const eqp_batch *batch, int64_t at, int64_
     struct eqp__chunk chunk = {.first = sink->seen, .n = n, .weight = fixed};
 
     if (batch->weight) {
-        int code = weights_to_quanta(batch->weight + at, n, sink->scale, fixed, &chunk.sum);
-        if (code != EQP_OK) {
-            return code;
-        }
+        EQP__CHECK(weights_to_quanta(batch->weight + at, n, sink->scale, fixed, &chunk.sum));
     } else {
         chunk.sum = fixed[0] < EQP__WEIGHT_LIMIT / n ? n * fixed[0] : EQP__WEIGHT_LIMIT;
     }
     if (sink->centroids) {
         chunk.centroid = batch->centroid + at * sink->dim;
-        if (!all_finite(chunk.centroid, n * sink->dim)) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!all_finite(chunk.centroid, n * sink->dim), EQP_ERR_DATA);
     }
     if (sink->pins && batch->npins > 0) {
         chunk.npins = batch->npins;
@@ -127,9 +118,7 @@ int eqp_sink_add(eqp_sink *sink, const eqp_batch *batch)
 {
     int64_t fixed[EQP__CHUNK];
 
-    if (!sink) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!sink, EQP_ERR_ARGUMENT);
     if (sink->code == EQP_OK) {
         sink->code = batch_check(sink, batch);
     }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Statistics of unit sizes. All of them are sums, which ranks can add. */
+#include "memory.h"
+
 #include <equipoise/units.h>
 
 #include <math.h>
@@ -20,19 +22,13 @@ int eqp_sizes_add(eqp_sizes *sizes, int64_t n, const double *size)
     EQP_REQUIRE(sizes);
     eqp_sizes sum = *sizes;
 
-    if (n < 0 || (n > 0 && !size)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(n < 0 || (n > 0 && !size), EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < n; i++) {
         double x = size[i];
-        if (!(x >= 0) || !isfinite(x)) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!(x >= 0) || !isfinite(x), EQP_ERR_DATA);
         sum.max = sum.n == 0 || x > sum.max ? x : sum.max;
         sum.min = sum.n == 0 || x < sum.min ? x : sum.min;
-        if (sum.n == INT64_MAX) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(sum.n == INT64_MAX, EQP_ERR_OVERFLOW);
         sum.n++;
         sum.sum += x;
         sum.sum_squares += x * x;
@@ -61,9 +57,7 @@ static bool are_counts(const eqp_sizes *s)
 int eqp_sizes_merge(eqp_sizes *sizes, const eqp_sizes *piece)
 {
     EQP_REQUIRE(are_counts(sizes) && are_counts(piece));
-    if (piece->n > INT64_MAX - sizes->n) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(piece->n > INT64_MAX - sizes->n, EQP_ERR_OVERFLOW);
     if (piece->n == 0) {
         return EQP_OK;
     }
@@ -102,15 +96,11 @@ int eqp_sizes_fit_gamma(const eqp_sizes *sizes, double *k, double *theta)
 {
     EQP_REQUIRE(are_counts(sizes) && k && theta);
     int64_t n = sizes->n - sizes->zeros;
-    if (n < 2) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(n < 2, EQP_ERR_DATA);
     double mean = sizes->sum / (double)n;
     double mean_log = sizes->sum_logs / (double)n;
     double gap = log(mean) - mean_log; /* > 0 unless all sizes are equal */
-    if (!(gap > 1e-13 * (1 + fabs(mean_log)))) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!(gap > 1e-13 * (1 + fabs(mean_log))), EQP_ERR_DATA);
     double variance = sizes->sum_squares / (double)n - mean * mean;
     double shape = mean * mean / variance;
     if (!(shape > 0) || !isfinite(shape)) {

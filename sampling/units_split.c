@@ -20,9 +20,7 @@ int eqp__grow(void **array, int64_t *capacity, int64_t need, size_t size)
     }
     int64_t room = *capacity * 2 > need ? *capacity * 2 : need;
     void *grown = eqp__realloc(*array, (size_t)room, size);
-    if (!grown) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!grown, EQP_ERR_MEMORY);
     *array = grown;
     *capacity = room;
     return EQP_OK;
@@ -41,9 +39,7 @@ static bool resize(void **array, int64_t room, size_t size)
 
 static int reserve(struct eqp__splitter *s, int64_t need)
 {
-    if (need > EQP__SUB_LIMIT) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(need > EQP__SUB_LIMIT, EQP_ERR_OVERFLOW);
     if (need <= s->capacity) {
         return EQP_OK;
     }
@@ -55,9 +51,7 @@ static int reserve(struct eqp__splitter *s, int64_t need)
               resize((void **)&s->picked, room, sizeof(char)) && resize((void **)&s->due, room, sizeof(int64_t)) &&
               resize((void **)&s->key, room, sizeof(double)) && resize((void **)&s->index, room, sizeof(int64_t)) &&
               resize((void **)&s->have, room, sizeof(int64_t)) && resize((void **)&s->done, room, sizeof(int64_t));
-    if (!ok) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!ok, EQP_ERR_MEMORY);
     s->capacity = room;
     return EQP_OK;
 }
@@ -132,9 +126,7 @@ static int sample_stride(void *context, const struct eqp__chunk *chunk)
     }
     for (int64_t i = 0; i < chunk->n && code == EQP_OK; i++) {
         s->passed += chunk->weight[i];
-        if (s->passed >= EQP__WEIGHT_LIMIT) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(s->passed >= EQP__WEIGHT_LIMIT, EQP_ERR_OVERFLOW);
         if ((double)s->passed > s->next) {
             code = add_cell(s, chunk->centroid + i * s->dim);
             /* One interaction heavier than the step is still one sample. */
@@ -193,10 +185,7 @@ static int enter(struct eqp__splitter *s, const double *centroid, int64_t weight
     const double u = (double)(bits[0] >> 11) * 0x1p-53, v = (double)(bits[1] >> 11) * 0x1p-53;
     const double key = -log1p(u * expm1(-below * (double)weight)) / (double)weight;
     if (s->n < s->wanted) {
-        int code = add_cell(s, centroid);
-        if (code != EQP_OK) {
-            return code;
-        }
+        EQP__CHECK(add_cell(s, centroid));
         s->key[s->n - 1] = key;
         s->index[s->n - 1] = index;
         sift_up(s, s->n - 1);
@@ -221,9 +210,7 @@ static int sample_random(void *context, const struct eqp__chunk *chunk)
     struct eqp__splitter *s = context;
     int code = EQP_OK;
 
-    if (chunk->sum >= EQP__WEIGHT_LIMIT - s->passed) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(chunk->sum >= EQP__WEIGHT_LIMIT - s->passed, EQP_ERR_OVERFLOW);
     if (s->n == s->wanted && (double)(s->passed + chunk->sum) <= s->next) {
         s->passed += chunk->sum; /* none enters */
         return EQP_OK;
@@ -293,10 +280,9 @@ static int add_candidate(struct eqp__splitter *s, int64_t cell, const double *ce
 {
     if (s->ncandidates == s->candidate_capacity) {
         int64_t room = 2 * s->candidate_capacity + 16;
-        if (!resize((void **)&s->candidate, room, (size_t)s->dim * sizeof(double)) ||
-            !resize((void **)&s->candidate_cell, room, sizeof(int64_t))) {
-            return EQP_ERR_MEMORY;
-        }
+        EQP__FAIL_IF(!resize((void **)&s->candidate, room, (size_t)s->dim * sizeof(double)) ||
+                         !resize((void **)&s->candidate_cell, room, sizeof(int64_t)),
+                     EQP_ERR_MEMORY);
         s->candidate_capacity = room;
     }
     memcpy(s->candidate + s->ncandidates * s->dim, centroid, (size_t)s->dim * sizeof(double));
@@ -349,14 +335,9 @@ static int count_take(void *context, const struct eqp__chunk *chunk)
         const int64_t cell = cell_of[i];
         s->count[cell]++;
         s->weight[cell] += chunk->weight[i];
-        if (s->weight[cell] >= EQP__WEIGHT_LIMIT) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(s->weight[cell] >= EQP__WEIGHT_LIMIT, EQP_ERR_OVERFLOW);
         if (again) {
-            int code = consider(s, cell, point, chunk->weight[i], chunk->first + i);
-            if (code != EQP_OK) {
-                return code;
-            }
+            EQP__CHECK(consider(s, cell, point, chunk->weight[i], chunk->first + i));
         }
         for (int p = 0; p < chunk->npins; p++) {
             int64_t id = chunk->pin[i * chunk->npins + p];
@@ -428,10 +409,7 @@ static int sample_again(struct eqp__splitter *s, bool *added)
         int64_t wanted = more_wanted(s, cell);
         int64_t at = s->done[cell]++;
         if ((at + 1) * wanted / s->have[cell] > at * wanted / s->have[cell]) {
-            int code = add_cell(s, s->candidate + j * s->dim);
-            if (code != EQP_OK) {
-                return code;
-            }
+            EQP__CHECK(add_cell(s, s->candidate + j * s->dim));
             *added = true;
         }
     }

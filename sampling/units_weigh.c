@@ -17,18 +17,15 @@ static int check_options(const eqp_units_options *options)
 {
     const eqp_units_options *o = options;
 
-    if (!o || o->strategy < EQP_SAMPLE_RANDOM || o->strategy > EQP_SAMPLE_STRIDE || o->dim < 1 ||
-        o->dim > EQP_UNITS_MAX_DIM) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (o->units < 0 || !(o->rate >= 0 && o->rate <= 1) || !(o->imbalance >= 0) || !isfinite(o->imbalance) ||
-        o->nparts < 0) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (!(o->threshold >= 1.25) || !isfinite(o->threshold) || o->max_pins < 0 || o->max_pins > 65536 ||
-        !(o->weigh_rate > 0 && o->weigh_rate <= 1) || o->weight_bits < 0 || o->weight_bits > 60) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!o || o->strategy < EQP_SAMPLE_RANDOM || o->strategy > EQP_SAMPLE_STRIDE || o->dim < 1 ||
+                     o->dim > EQP_UNITS_MAX_DIM,
+                 EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(o->units < 0 || !(o->rate >= 0 && o->rate <= 1) || !(o->imbalance >= 0) || !isfinite(o->imbalance) ||
+                     o->nparts < 0,
+                 EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(!(o->threshold >= 1.25) || !isfinite(o->threshold) || o->max_pins < 0 || o->max_pins > 65536 ||
+                     !(o->weigh_rate > 0 && o->weigh_rate <= 1) || o->weight_bits < 0 || o->weight_bits > 60,
+                 EQP_ERR_ARGUMENT);
     return EQP_OK;
 }
 
@@ -42,12 +39,8 @@ int eqp__fix(double weight, double scale, int64_t *fixed)
 {
     double quanta = weight * scale;
 
-    if (!(weight >= 0) || !isfinite(weight)) {
-        return EQP_ERR_DATA;
-    }
-    if (!(quanta < (double)EQP__WEIGHT_LIMIT)) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(!(weight >= 0) || !isfinite(weight), EQP_ERR_DATA);
+    EQP__FAIL_IF(!(quanta < (double)EQP__WEIGHT_LIMIT), EQP_ERR_OVERFLOW);
     *fixed = llrint(quanta);
     return EQP_OK;
 }
@@ -98,26 +91,20 @@ static int weigh_take(void *context, const struct eqp__chunk *chunk)
     struct weigher *w = context;
 
     if (w->stride == 1 && !w->random) {
-        if (chunk->sum >= EQP__WEIGHT_LIMIT - w->sum) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(chunk->sum >= EQP__WEIGHT_LIMIT - w->sum, EQP_ERR_OVERFLOW);
         w->sum += chunk->sum;
         return EQP_OK;
     }
     if (w->random) {
         for (; w->draw.next < chunk->first + chunk->n; eqp__draw_next(&w->draw)) {
             w->sum += chunk->weight[w->draw.next - chunk->first];
-            if (w->sum >= EQP__WEIGHT_LIMIT) {
-                return EQP_ERR_OVERFLOW;
-            }
+            EQP__FAIL_IF(w->sum >= EQP__WEIGHT_LIMIT, EQP_ERR_OVERFLOW);
         }
         return EQP_OK;
     }
     for (; w->next < chunk->first + chunk->n; w->next += w->stride) {
         w->sum += chunk->weight[w->next - chunk->first];
-        if (w->sum >= EQP__WEIGHT_LIMIT) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(w->sum >= EQP__WEIGHT_LIMIT, EQP_ERR_OVERFLOW);
     }
     return EQP_OK;
 }
@@ -140,14 +127,9 @@ static int weigh_owner(struct eqp_sink *sink, struct weigher *w, eqp_enumerate_f
     if (w->random) {
         eqp__draw_start(&w->draw, w->seed, w->id, w->rate);
     }
-    int code = eqp__enumerate(sink, enumerate, user, owner);
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP__CHECK(eqp__enumerate(sink, enumerate, user, owner));
     double estimate = w->random ? rint((double)w->sum / w->rate) : (double)w->sum * (double)w->stride;
-    if (!(estimate < (double)EQP__WEIGHT_LIMIT)) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(!(estimate < (double)EQP__WEIGHT_LIMIT), EQP_ERR_OVERFLOW);
     *count = sink->seen;
     *weight = estimate / sink->scale;
     return EQP_OK;
@@ -159,9 +141,7 @@ int eqp_owners_weigh(int64_t n, const int64_t *id, const int64_t *first_interact
     eqp_units_options known;
     int code = (options = eqp__units_options_known(options, &known)) ? EQP_OK : EQP_ERR_ARGUMENT;
 
-    if (code != EQP_OK || n < 0 || !enumerate || (n > 0 && (!id || !count || !weight))) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(code != EQP_OK || n < 0 || !enumerate || (n > 0 && (!id || !count || !weight)), EQP_ERR_ARGUMENT);
     bool exact = options->weigh_rate >= 1;
     struct weigher w = {
         .seed = eqp__seed(options->seed, EQP__PURPOSE_WEIGH),
@@ -175,10 +155,7 @@ int eqp_owners_weigh(int64_t n, const int64_t *id, const int64_t *first_interact
         .take = weigh_take, .context = &w, .dim = options->dim, .scale = ldexp(1, options->weight_bits)};
     int64_t *new_count = eqp__malloc((size_t)n, sizeof *new_count);
     double *new_weight = eqp__malloc((size_t)n, sizeof *new_weight);
-    if (!new_count || !new_weight) {
-        code = EQP_ERR_MEMORY;
-        goto done;
-    }
+    EQP_TRY(!new_count || !new_weight ? EQP_ERR_MEMORY : EQP_OK);
     for (int64_t i = 0; i < n && code == EQP_OK; i++) {
         if (first_interaction && first_interaction[i] < 0) {
             code = EQP_ERR_ARGUMENT;
@@ -202,11 +179,10 @@ int eqp_units_totals_add(const eqp_units_options *options, int64_t n, const int6
                          const double *weight, eqp_units_totals *totals)
 {
     eqp_units_options known;
-    if (!(options = eqp__units_options_known(options, &known)) || n < 0 || !totals ||
-        (n > 0 && (!id || !count || !weight)) || totals->owners < 0 || totals->interactions < 0 || totals->weight < 0 ||
-        totals->draws < 0) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!(options = eqp__units_options_known(options, &known)) || n < 0 || !totals ||
+                     (n > 0 && (!id || !count || !weight)) || totals->owners < 0 || totals->interactions < 0 ||
+                     totals->weight < 0 || totals->draws < 0,
+                 EQP_ERR_ARGUMENT);
     bool draw = options->strategy == EQP_SAMPLE_RANDOM && options->rate > 0;
     uint64_t draw_seed = eqp__seed(options->seed, EQP__PURPOSE_DRAW);
     double scale = ldexp(1, options->weight_bits);
@@ -214,27 +190,17 @@ int eqp_units_totals_add(const eqp_units_options *options, int64_t n, const int6
 
     for (int64_t i = 0; i < n; i++) {
         int64_t fixed;
-        int code = eqp__fix(weight[i], scale, &fixed);
-        if (code != EQP_OK) {
-            return code;
-        }
-        if (count[i] < 0) {
-            return EQP_ERR_DATA;
-        }
-        if (count[i] > INT64_MAX - sum.interactions || fixed >= EQP__WEIGHT_LIMIT - sum.weight) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__CHECK(eqp__fix(weight[i], scale, &fixed));
+        EQP__FAIL_IF(count[i] < 0, EQP_ERR_DATA);
+        EQP__FAIL_IF(count[i] > INT64_MAX - sum.interactions || fixed >= EQP__WEIGHT_LIMIT - sum.weight,
+                     EQP_ERR_OVERFLOW);
         const int64_t drawn = draw ? eqp__draws(draw_seed, id[i], count[i], options->rate) : 0;
-        if (drawn > INT64_MAX - sum.draws) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(drawn > INT64_MAX - sum.draws, EQP_ERR_OVERFLOW);
         sum.interactions += count[i];
         sum.weight += fixed;
         sum.draws += drawn;
     }
-    if (n > INT64_MAX - sum.owners) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(n > INT64_MAX - sum.owners, EQP_ERR_OVERFLOW);
     sum.owners += n;
     *totals = sum;
     return EQP_OK;
@@ -243,10 +209,9 @@ int eqp_units_totals_add(const eqp_units_options *options, int64_t n, const int6
 int eqp_units_target(const eqp_units_options *options, const eqp_units_totals *all, double *target, double *rate)
 {
     eqp_units_options known;
-    if (!(options = eqp__units_options_known(options, &known)) || !all || !target || !rate || all->owners < 0 ||
-        all->interactions < 0 || all->weight < 0 || all->draws < 0) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!(options = eqp__units_options_known(options, &known)) || !all || !target || !rate ||
+                     all->owners < 0 || all->interactions < 0 || all->weight < 0 || all->draws < 0,
+                 EQP_ERR_ARGUMENT);
     double interactions = (double)all->interactions;
     double units = (double)all->owners * options->threshold;
     if (options->units > 0) {
