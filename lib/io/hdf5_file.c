@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes HDF5 files through the descriptor of an eqp_output, also on a full disk. HDF5 1.10 cannot close a file after a
- * failed write: it keeps the file open, and crashes or loops at exit. This driver therefore reports success to HDF5 and
- * keeps the first error in the output, whose commit returns it. Otherwise it works as HDF5's default driver. */
+/* Drivers of HDF5. One writes through the descriptor of an eqp_output, also on a full disk. HDF5 1.10 cannot close a
+ * file after a failed write: it keeps the file open, and crashes or loops at exit. This driver therefore reports
+ * success to HDF5 and keeps the first error in the output, whose commit returns it. Otherwise it works as HDF5's
+ * default driver.
+ *
+ * The other reads files compressed by gzip and decompresses them as HDF5 reads. HDF5 seeks back for metadata, most of
+ * which is near the beginning: the first megabyte stays in memory, so that few seeks restart the decompression. */
 #include "io/hdf5_util.h"
 
 #include "base/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,14 +23,22 @@
 /* Passed by HDF5 from the access properties to the open file. */
 typedef struct properties {
     eqp_output *output; /* (borrowed) */
+    int64_t size;       /* of a decompressed file, if known */
 } properties;
 
 typedef struct open_file {
-    H5FD_t common; /* HDF5's own, first */
-    eqp_output *output;
-    int fd;                 /* the output's */
+    H5FD_t common;          /* HDF5's own, first */
     haddr_t allocated, end; /* end of the space that HDF5 allocated; end of the bytes written */
+    eqp_output *output;
+    int fd; /* the output's */
+    /* Of a compressed file: */
+    char *path;
+    eqp__source source;
+    size_t nhead;
+    unsigned char *head; /* [nhead] */
 } open_file;
+
+#define HEAD_BYTES ((size_t)1 << 20)
 
 static void note(open_file *f)
 {
@@ -39,9 +52,7 @@ static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr
     open_file *f = calloc(1, sizeof *f);
     struct stat status;
 
-    (void)name;
-    (void)flags;
-    (void)most;
+    (void)name, (void)flags, (void)most;
     if (!p || !f) {
         free(f);
         return NULL;
@@ -96,8 +107,7 @@ static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t
     const open_file *f = (const open_file *)file;
     unsigned char *to = buffer;
 
-    (void)type;
-    (void)transfer;
+    (void)type, (void)transfer;
     while (bytes > 0) {
         ssize_t got = pread(f->fd, to, bytes, (off_t)address);
 
@@ -124,8 +134,7 @@ static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_
     open_file *f = (open_file *)file;
     const unsigned char *from = buffer;
 
-    (void)type;
-    (void)transfer;
+    (void)type, (void)transfer;
     if (address + bytes > f->end) {
         f->end = address + bytes;
     }
@@ -150,8 +159,7 @@ static herr_t driver_truncate(H5FD_t *file, hid_t transfer, hbool_t closing)
 {
     open_file *f = (open_file *)file;
 
-    (void)transfer;
-    (void)closing;
+    (void)transfer, (void)closing;
     if (f->allocated != f->end) {
         if (eqp_output_check(f->output, NULL) == EQP_OK && ftruncate(f->fd, (off_t)f->allocated) != 0) {
             note(f);
@@ -161,31 +169,26 @@ static herr_t driver_truncate(H5FD_t *file, hid_t transfer, hbool_t closing)
     return 0;
 }
 
-static const H5FD_class_t driver = {
 #if H5_VERSION_GE(1, 14, 0)
-    .version = H5FD_CLASS_VERSION,
-    .value = (H5FD_class_value_t)600, /* of the range that is free for drivers outside HDF5 */
+#define DRIVER_NUMBER(n) .version = H5FD_CLASS_VERSION, .value = (H5FD_class_value_t)(n),
+#else
+#define DRIVER_NUMBER(n)
 #endif
-    .name = "equipoise",
-    .maxaddr = INT64_MAX,
-    .fc_degree = H5F_CLOSE_WEAK,
-    .fapl_size = sizeof(properties),
-    .open = driver_open,
-    .close = driver_close,
-    .query = driver_query,
-    .get_eoa = driver_get_allocated,
-    .set_eoa = driver_set_allocated,
-    .get_eof = driver_get_end,
-    .read = driver_read,
-    .write = driver_write,
-    .truncate = driver_truncate,
-    .fl_map = H5FD_FLMAP_DICHOTOMY,
+/* Numbers from 600 on are free for drivers outside HDF5. */
+#define DRIVER(n, its_name)                                                                                            \
+    DRIVER_NUMBER(n).name = (its_name), .maxaddr = INT64_MAX, .fc_degree = H5F_CLOSE_WEAK,                             \
+    .fapl_size = sizeof(properties), .get_eoa = driver_get_allocated, .set_eoa = driver_set_allocated,                 \
+    .get_eof = driver_get_end, .fl_map = H5FD_FLMAP_DICHOTOMY
+
+static const H5FD_class_t driver = {
+    DRIVER(600, "equipoise"), .open = driver_open,   .close = driver_close,       .query = driver_query,
+    .read = driver_read,      .write = driver_write, .truncate = driver_truncate,
 };
 
 /* Access properties with the driver; -1 on error. */
 static hid_t access_properties(const eqp__hdf5_output *out)
 {
-    const properties p = {out->output};
+    const properties p = {.output = out->output};
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
 
     if (access >= 0 && (out->driver < 0 || H5Pset_driver(access, out->driver, &p) < 0)) {
@@ -267,4 +270,120 @@ void eqp__hdf5_discard(eqp__hdf5_output *out)
     close_file(out);
     eqp_output_discard(out->output);
     out->output = NULL;
+}
+
+static herr_t packed_close(H5FD_t *file)
+{
+    open_file *f = (open_file *)file;
+
+    eqp__source_close(&f->source);
+    EQP__FREE(f->path, f->head, f);
+    return 0;
+}
+
+static H5FD_t *packed_open(const char *name, unsigned flags, hid_t access, haddr_t most)
+{
+    const properties *p = H5Pget_driver_info(access);
+    open_file *f = calloc(1, sizeof *f);
+
+    (void)flags, (void)most;
+    if (!p || !f) {
+        free(f);
+        return NULL;
+    }
+    f->source.fd = -1;
+    if (eqp__path_join(name, "", &f->path) != EQP_OK ||
+        eqp__source_open(f->path, p->size, &f->source, NULL) != EQP_OK || !f->source.packed) {
+        packed_close(&f->common);
+        return NULL;
+    }
+    f->end = (haddr_t)f->source.size;
+    f->nhead = f->source.size < (int64_t)HEAD_BYTES ? (size_t)f->source.size : HEAD_BYTES;
+    if (eqp_array_create(&f->head, (int64_t)f->nhead, 1) != EQP_OK ||
+        eqp__source_read(&f->source, f->head, f->nhead, 0, NULL) != EQP_OK) {
+        packed_close(&f->common);
+        return NULL;
+    }
+    return &f->common;
+}
+
+static herr_t packed_query(const H5FD_t *file, unsigned long *flags)
+{
+    (void)file;
+    *flags = H5FD_FEAT_DATA_SIEVE;
+    return 0;
+}
+
+/* Bytes after the end of the file read as zeros, as in HDF5's own driver. */
+static herr_t packed_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t bytes, void *buffer)
+{
+    const open_file *f = (const open_file *)file;
+    const haddr_t size = f->end;
+    unsigned char *to = buffer;
+    size_t there = address >= size ? 0 : size - address < bytes ? (size_t)(size - address) : bytes, known = 0;
+
+    (void)type, (void)transfer;
+    memset(to + there, 0, bytes - there);
+    if (there > 0 && address < f->nhead) {
+        known = f->nhead - (size_t)address < there ? f->nhead - (size_t)address : there;
+        memcpy(to, f->head + address, known);
+    }
+    return there == known ||
+                   eqp__source_read(&f->source, to + known, there - known, (int64_t)(address + known), NULL) == EQP_OK
+               ? 0
+               : -1;
+}
+
+/* HDF5 refuses a driver without this function. */
+static herr_t packed_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t bytes,
+                           const void *buffer)
+{
+    (void)file, (void)type, (void)transfer, (void)address, (void)bytes, (void)buffer;
+    return -1;
+}
+
+static const H5FD_class_t packed_driver = {
+    DRIVER(601, "equipoise-gzip"), .open = packed_open, .close = packed_close,
+    .query = packed_query,         .read = packed_read, .write = packed_write,
+};
+
+static hid_t open_packed(const char *path, int64_t size)
+{
+    const properties p = {.size = size};
+    hid_t id = H5FDregister(&packed_driver), access = id >= 0 ? H5Pcreate(H5P_FILE_ACCESS) : -1, file = -1;
+
+    if (access >= 0 && H5Pset_driver(access, id, &p) >= 0) {
+        file = H5Fopen(path, H5F_ACC_RDONLY, access);
+    }
+    EQP__HDF5_CLOSE(access);
+    if (id >= 0) {
+        H5FDunregister(id); /* the access properties of an open file keep it */
+    }
+    return file;
+}
+
+int eqp__hdf5_open_file(const char *path, int64_t size, hid_t *file, eqp_message *message)
+{
+    eqp__source source = {.fd = -1};
+    bool packed;
+
+    EQP__CHECK(eqp__source_open(path, size, &source, message));
+    size = source.size;
+    packed = source.packed;
+    eqp__source_close(&source);
+    *file = packed ? open_packed(path, size) : H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    EQP__FAIL_IF(*file < 0, EQP__SAY(message, EQP_ERR_FORMAT,
+                                     "%s: HDF5 cannot open it: truncated, damaged or being written", path));
+    return EQP_OK;
+}
+
+/* HDF5 1.10 releases the driver before the driver closes the file, so the access properties are closed last. */
+void eqp__hdf5_close_file(hid_t file)
+{
+    hid_t access = file >= 0 ? H5Fget_access_plist(file) : -1;
+
+    if (file >= 0) {
+        H5Fclose(file);
+    }
+    EQP__HDF5_CLOSE(access);
 }

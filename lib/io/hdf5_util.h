@@ -33,7 +33,7 @@ int eqp__hdf5_get_reals(const char *path, hid_t at, const char *name, int count,
 int eqp__hdf5_get_integers(const char *path, hid_t at, const char *name, int count, int n, int64_t *number, int *found,
                            eqp_message *message);
 
-/* hdf5_packed.c. Opens a file for reading, compressed by gzip or not. size: as for eqp__source_open(). */
+/* Opens a file for reading, compressed by gzip or not. size: as for eqp__source_open(). */
 int eqp__hdf5_open_file(const char *path, int64_t size, hid_t *file, eqp_message *message);
 void eqp__hdf5_close_file(hid_t file); /* -1 is legal */
 

@@ -2,7 +2,245 @@
 #include "models/curve.h"
 
 #include <math.h>
-#include <stddef.h>
+#include <string.h>
+
+/* Speed is constant beyond both ends. */
+static double find_slope(const eqp__curve *c, int left)
+{
+    return left < 0 || left + 1 >= c->n ? 0.0 : (c->s[left + 1] - c->s[left]) / (c->x[left + 1] - c->x[left]);
+}
+
+/* A new knot j. */
+static void insert(eqp__curve *c, int j, double x, double s)
+{
+    memmove(c->x + j + 1, c->x + j, (size_t)(c->n - j) * sizeof *c->x);
+    memmove(c->s + j + 1, c->s + j, (size_t)(c->n - j) * sizeof *c->s);
+    c->x[j] = x;
+    c->s[j] = s;
+    c->n++;
+}
+
+/* The shape rules of Clarke 2011, section 5.2: speed rises with non-increasing slope up to some size, then falls. With
+ * a first piece that is constant this is not quite enough for one crossing with every line through the origin: time has
+ * to grow with size, too, which rules out a first rise that is steeper than the line itself.
+ *
+ * The newest point counts most, for a machine may change: points are placed from the newest to the oldest, each moved
+ * into the range that the newer ones leave it. Points of a function that has the shape are never moved. Nor does a
+ * difference within the noise of a measurement move an older point by more than itself: of two newer points on a
+ * plateau, the faster one may be the larger, and what was measured before the fall would not fit that rise. */
+
+/* By how much time has to grow between two points: a relative slack that keeps crossings apart. */
+#define GROWTH 1e-9
+/* Speeds that differ by less may be the same. */
+#define NOISE 0.01
+
+static double extend(const eqp__curve *c, int from, double slope, double x)
+{
+    return c->s[from] + slope * (x - c->x[from]);
+}
+
+/* The range for a speed at size x that shall become knot j, as the knots before it see it. */
+static void bound_from_left(const eqp__curve *c, int j, double x, double *high)
+{
+    const int left = j - 1;
+
+    *high = fmin(*high, c->s[left] / c->x[left] * x * (1.0 - GROWTH));
+    if (left >= 1) {
+        /* No rise after a fall; no steeper rise after a rise. */
+        *high = fmin(*high, extend(c, left, fmax(find_slope(c, left - 1), 0.0), x));
+    }
+}
+
+/* Bounds from the knots to the right; j is the first of them. */
+static void bound_from_right(const eqp__curve *c, int j, double x, double *low, double *high)
+{
+    const double slope = find_slope(c, j);
+
+    *low = fmax(*low, c->s[j] / c->x[j] * x * (1.0 + GROWTH));
+    if (slope > 0.0) {
+        *high = fmin(*high, extend(c, j, slope, x));
+    }
+    if (j > 0) {
+        /* A fall stays a fall; points within a rise lie on or above the piece. */
+        *low = fmax(*low, c->s[j - 1] >= c->s[j] ? c->s[j] : extend(c, j, find_slope(c, j - 1), x));
+    }
+}
+
+/* True if a step from (x0, s0) to (x1, s1) would move an older point by more than its height: a rise moves points to
+ * its left above its line, a fall moves higher points to its right. */
+static bool moves_older(double x0, double s0, double x1, double s1, int nolder, const eqp__speed_point *older)
+{
+    const double slope = (s1 - s0) / (x1 - x0);
+
+    for (int i = 0; i < nolder; i++) {
+        const double x = older[i].size, s = older[i].speed;
+
+        if (s1 > s0 ? x < x0 && s - (s0 + slope * (x - x0)) > s1 - s0 : x > x1 && s - s1 > s0 - s1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_noise(double s, double other)
+{
+    return s != other && fabs(s - other) < NOISE * other;
+}
+
+/* Speed of a new knot j; the speed of a neighbouring knot if the step to it is noise. */
+static double level(const eqp__curve *c, int j, double x, double s, int nolder, const eqp__speed_point *older)
+{
+    if (j > 0 && is_noise(s, c->s[j - 1]) && moves_older(c->x[j - 1], c->s[j - 1], x, s, nolder, older)) {
+        s = c->s[j - 1];
+    }
+    if (j < c->n && is_noise(s, c->s[j]) && moves_older(x, s, c->x[j], c->s[j], nolder, older)) {
+        s = c->s[j];
+    }
+    return s;
+}
+
+/* Inserts point[i] as a knot. Points with lower indices are older. */
+static void place(eqp__curve *c, int i, const eqp__speed_point *point)
+{
+    const double x = point[i].size;
+    double low = 0.0, high = INFINITY, speed;
+    int j = 0;
+
+    while (j < c->n && c->x[j] < x) {
+        j++;
+    }
+    if (j > 0) {
+        bound_from_left(c, j, x, &high);
+    }
+    if (j < c->n) {
+        bound_from_right(c, j, x, &low, &high);
+    }
+    speed = fmin(fmax(point[i].speed, low), high);
+    speed = fmin(fmax(level(c, j, x, speed, i, point), low), high);
+    if (low > high && j > 0 && j < c->n) {
+        /* The bounds cross by rounding; a point on the piece satisfies both. */
+        speed = extend(c, j, find_slope(c, j - 1), x);
+    }
+    insert(c, j, x, speed);
+}
+
+void eqp__curve_piecewise(eqp__curve *curve, int npoints, const eqp__speed_point *point)
+{
+    curve->n = 0;
+    curve->smooth = false;
+    for (int i = npoints - 1; i >= 0; i--) {
+        place(curve, i, point);
+    }
+}
+
+/* H. Akima, "A new method of interpolation and smooth curve fitting based on local procedures", J. ACM 17 (1970) 589:
+ * the slope at a knot is a mean of the slopes of the two adjacent pieces, each weighted by the change of slope on the
+ * opposite side.
+ *
+ * Clarke 2011, section 6.2, adds the ends (0, first speed) and (n, last speed), and doubles end values where there are
+ * fewer than five points. That makes the curve constant outside; slopes of 0 beyond both ends do the same for any
+ * number of points. */
+
+/* Slopes that differ by less than this fraction of the largest are equal up to rounding. */
+#define SAME_SLOPE 1e-9
+/* A cubic with end slopes within -3 s / h to 3 s / h stays above 0; this is a little less, so that it stays well above:
+ * a tenth of the lower of its ends. */
+#define POSITIVE 2.7
+
+static double find_knot_slope(const eqp__curve *c, int i)
+{
+    const double m0 = find_slope(c, i - 2), m1 = find_slope(c, i - 1), m2 = find_slope(c, i), m3 = find_slope(c, i + 1);
+    const double w1 = fabs(m3 - m2), w2 = fabs(m1 - m0);
+    const double largest = fmax(fmax(fabs(m0), fabs(m1)), fmax(fabs(m2), fabs(m3)));
+
+    return w1 + w2 <= SAME_SLOPE * largest ? 0.5 * (m1 + m2) : (w1 * m1 + w2 * m2) / (w1 + w2);
+}
+
+void eqp__curve_smooth(eqp__curve *curve)
+{
+    curve->smooth = true;
+    for (int i = 0; i < curve->n; i++) {
+        double d = find_knot_slope(curve, i);
+
+        if (i > 0) {
+            d = fmin(d, POSITIVE * curve->s[i] / (curve->x[i] - curve->x[i - 1]));
+        }
+        if (i + 1 < curve->n) {
+            d = fmax(d, -POSITIVE * curve->s[i] / (curve->x[i + 1] - curve->x[i]));
+        }
+        curve->d[i] = d;
+    }
+    /* Constant outside, so the ends are flat. */
+    curve->d[0] = 0.0;
+    curve->d[curve->n - 1] = 0.0;
+}
+
+void eqp__curve_akima(eqp__curve *curve, int npoints, const eqp__speed_point *point, double n)
+{
+    curve->n = 0;
+    for (int i = 0; i < npoints; i++) {
+        int j = curve->n;
+
+        while (j > 0 && curve->x[j - 1] > point[i].size) {
+            j--;
+        }
+        insert(curve, j, point[i].size, point[i].speed);
+    }
+    insert(curve, 0, 0.0, curve->s[0]);
+    if (n > curve->x[curve->n - 1]) {
+        insert(curve, curve->n, n, curve->s[curve->n - 1]);
+    }
+    eqp__curve_smooth(curve);
+}
+
+/* Where memory runs out, speed falls from one plateau to another. Points on the two plateaus do not tell where: the
+ * line of equal time crosses the straight piece between them close to the nearer point, the next measurement lies on
+ * the same plateau, and the other point stays. The search then creeps, as regula falsi does near a corner. Plateaus are
+ * therefore extended over a part of the fall, so that the next sizes lie near the middle of the unknown range until one
+ * of them lies on the slope.
+ *
+ * The curve keeps the shape of Clarke 2011, section 5.2: measured points stay, and falling pieces still fall. */
+
+/* A fall: to less than two thirds. */
+#define FALL 1.5
+/* How steep a plateau may be, as a part of the fall. */
+#define FLAT 0.1
+/* For what part of the fall a plateau goes on: with another plateau on the other side, or with a slope. */
+#define BETWEEN 0.25
+#define BESIDE 0.125
+
+/* Puts a knot after knot j, unless there is no number between it and the next one. */
+static bool insert_after(eqp__curve *c, int j, double x, double s)
+{
+    const bool between = x > c->x[j] && x < c->x[j + 1];
+
+    if (between) {
+        insert(c, j + 1, x, s);
+    }
+    return between;
+}
+
+void eqp__curve_extend_plateaus(eqp__curve *curve)
+{
+    const int most = curve->n + EQP__CURVE_PLATEAUS;
+    double before = 0.0;
+
+    for (int j = 0; j + 1 < curve->n && curve->n + 2 <= most; j++) {
+        const double slope = find_slope(curve, j), flat = FLAT * -slope;
+        const bool left = fabs(before) < flat, right = fabs(find_slope(curve, j + 1)) < flat;
+        const double low = curve->x[j], high = curve->x[j + 1], fast = curve->s[j], slow = curve->s[j + 1];
+        const double part = (left && right ? BETWEEN : BESIDE) * (high - low);
+
+        before = slope;
+        if (fast > FALL * slow) {
+            j += left && insert_after(curve, j, low + part, fast);
+            j += right && insert_after(curve, j, high - part, slow);
+        }
+    }
+    if (curve->smooth) {
+        eqp__curve_smooth(curve);
+    }
+}
 
 /* Bisections that reduce any interval to neighbouring doubles. */
 #define HALVINGS 100
@@ -15,7 +253,7 @@ void eqp__curve_constant(eqp__curve *curve, double speed)
     curve->s[0] = speed;
 }
 
-/* A piece in Bernstein's form: speed is a mean of the four numbers, all of them positive (see akima.c), so that
+/* A piece in Bernstein's form: speed is a mean of the four numbers, all of them positive (see POSITIVE), so that
  * rounding cannot make it 0 however far they are apart. */
 static void find_bernstein(const eqp__curve *c, int j, double b[4])
 {
