@@ -19,7 +19,7 @@
 #include "cost/elements.h"
 #include "decide/policy.h"
 #include "methods/diffusion/diffusion.h"
-#include "methods/frame/parts.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/methods.h>

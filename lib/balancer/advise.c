@@ -4,8 +4,7 @@
 
 #include "comm/agree.h"
 #include "decide/reasons.h"
-#include "methods/frame/cycle.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -4,7 +4,7 @@
 #include "late/late.h"
 
 #include "comm/agree.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 #include "move/network.h"
 
 #include <equipoise/more/base.h>

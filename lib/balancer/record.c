@@ -4,7 +4,7 @@
 #include "run/run.h"
 
 #include "comm/agree.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

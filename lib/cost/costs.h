@@ -7,7 +7,6 @@
 #include <equipoise/survey.h>
 
 #include <mpi.h>
-
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -159,5 +158,17 @@ static inline double eqp__costs_predict(const eqp_costs *costs, const int64_t *c
 {
     return eqp_cost_fit_predict(&costs->fit, count);
 }
+
+/* A batch of work and the CPU seconds that it took. */
+typedef struct eqp_timing {
+    int64_t count[EQP_COST_KINDS];
+    double seconds;
+} eqp_timing;
+
+struct eqp_timings {
+    int nkinds;
+    int64_t n, capacity;
+    eqp_timing *timing; /* owned */
+};
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads regular files only. Opening never blocks, as it would on a pipe. */
-#include "io/internal.h"
-
 #include "base/internal.h"
+#include "io/internal.h"
 
 #include <equipoise/more/base.h>
 
@@ -13,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 int eqp__file_open(const char *path, int *fd, int64_t *size, eqp_message *message)
 {
@@ -99,4 +99,156 @@ bool eqp__hdf5_probe(const eqp__probe *p)
         }
     }
     return false;
+}
+
+/* The bytes of a file, plain or compressed by gzip. A compressed file is decompressed as it is read, in constant
+ * memory. Seeking backwards restarts at the beginning, so readers should go forward. */
+
+enum { SKIP_BYTES = 1 << 16 };
+
+/* Signatures of files that are no snapshots, and advice for each. */
+static const struct {
+    size_t at, bytes;
+    const char *sign, *what;
+} strangers[] = {
+    {0, 6,
+     "\xfd"
+     "7zXZ\0",
+     "is compressed by xz: decompress it with 'xz -dk'"},
+    {0, 3, "BZh", "is compressed by bzip2: decompress it with 'bunzip2 -k'"},
+    {0, 4, "\x28\xb5\x2f\xfd", "is compressed by Zstandard: decompress it with 'zstd -d'"},
+    {0, 4, "\x04\x22\x4d\x18", "is compressed by LZ4: decompress it with 'lz4 -d'"},
+    {0, 4, "\x02\x21\x4c\x18", "is compressed by LZ4: decompress it with 'lz4 -d'"},
+    {0, 4, "LZIP", "is compressed by lzip: decompress it with 'lzip -dk'"},
+    {0, 4, "\x89LZO", "is compressed by lzop: decompress it with 'lzop -d'"},
+    {0, 2, "\x1f\x9d", "is compressed by compress: decompress it with 'uncompress'"},
+    {0, 4, "PK\3\4", "is a zip archive: unpack it with 'unzip'"},
+    {0, 6, "7z\xbc\xaf\x27\x1c", "is a 7-Zip archive: unpack it with '7z x'"},
+    {257, 5, "ustar", "is a tar archive: unpack it with 'tar xf'"},
+    {0, 6, "\x93NUMPY", "is a NumPy array: save it as text with numpy.savetxt"},
+    {0, 4, "CDF\1", "is a NetCDF file, which is not read"},
+    {0, 4, "CDF\2", "is a NetCDF file, which is not read"},
+    {0, 9, "SIMPLE  =", "is a FITS file, which is not read"},
+    {0, 2, "\xff\xfe", "is text in UTF-16: save it as UTF-8"},
+    {0, 2, "\xfe\xff", "is text in UTF-16: save it as UTF-8"},
+    {0, 23, "version https://git-lfs", "is a pointer of Git LFS, not the file itself: get it with 'git lfs pull'"},
+    {0, 14, "<!DOCTYPE html", "is a web page, not the file itself"},
+    {0, 5, "<html", "is a web page, not the file itself"},
+};
+
+const char *eqp__source_stranger(const unsigned char *head, size_t length)
+{
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
+        if (length >= strangers[i].at + strangers[i].bytes &&
+            memcmp(head + strangers[i].at, strangers[i].sign, strangers[i].bytes) == 0) {
+            return strangers[i].what;
+        }
+    }
+    return NULL;
+}
+
+static int explain(const eqp__source *s, eqp_message *message)
+{
+    int code = Z_OK;
+
+    (void)gzerror(s->packed, &code);
+    EQP__FAIL_IF(code == Z_MEM_ERROR, EQP_ERR_MEMORY);
+    EQP__FAIL_IF(code == Z_ERRNO, EQP__SAY(message, EQP_ERR_IO, "%s: %s", s->path, strerror(errno)));
+    eqp_message_set(message, "%s: compressed by gzip: %s after byte %lld of its contents", s->path,
+                    code == Z_BUF_ERROR || code == Z_OK ? "truncated" : "damaged", (long long)gztell(s->packed));
+    return EQP_ERR_FORMAT;
+}
+
+/* Reads up to `bytes` bytes; *got is smaller only at the end of the file. */
+static int unpack(const eqp__source *s, unsigned char *to, size_t bytes, size_t *got, eqp_message *message)
+{
+    *got = 0;
+    while (*got < bytes) {
+        size_t left = bytes - *got;
+        int n = gzread(s->packed, to + *got, left < SKIP_BYTES ? (unsigned)left : SKIP_BYTES), code;
+
+        (void)gzerror(s->packed, &code);
+        EQP__FAIL_IF(n < 0 || (code != Z_OK && code != Z_STREAM_END), explain(s, message));
+        if (n == 0) {
+            break;
+        }
+        *got += (size_t)n;
+    }
+    return EQP_OK;
+}
+
+static int seek_to(const eqp__source *s, int64_t offset, eqp_message *message)
+{
+    EQP__FAIL_IF(gztell(s->packed) != offset && gzseek(s->packed, (z_off_t)offset, SEEK_SET) < 0, explain(s, message));
+    return EQP_OK;
+}
+
+/* The size in gzip's trailer is kept modulo 2^32 and can lie, so the file is decompressed once to measure it. */
+static int measure(eqp__source *s, eqp_message *message)
+{
+    unsigned char *skipped = NULL;
+    size_t got = SKIP_BYTES;
+    int rc = eqp_array_create(&skipped, SKIP_BYTES, 1);
+
+    s->size = 0;
+    while (rc == EQP_OK && got == SKIP_BYTES) {
+        rc = unpack(s, skipped, SKIP_BYTES, &got, message);
+        s->size += (int64_t)got;
+    }
+    free(skipped);
+    return rc;
+}
+
+int eqp__source_open(const char *path, int64_t size, eqp__source *source, eqp_message *message)
+{
+    eqp__source s = {.path = path, .fd = -1};
+    unsigned char sign[3] = {0};
+    int rc = eqp__file_open(path, &s.fd, &s.size, message);
+
+    if (rc == EQP_OK && s.size >= 18) {
+        rc = eqp__file_read(s.fd, path, sign, sizeof sign, 0, message);
+    }
+    if (rc == EQP_OK && sign[0] == 0x1f && sign[1] == 0x8b && sign[2] == 8) {
+        s.packed = gzdopen(s.fd, "rb");
+        rc = s.packed ? EQP_OK : EQP_ERR_MEMORY;
+        if (rc == EQP_OK && size < 0) {
+            rc = measure(&s, message);
+        } else if (rc == EQP_OK) {
+            s.size = size;
+        }
+    }
+    if (rc != EQP_OK) {
+        eqp__source_close(&s);
+        return rc;
+    }
+    *source = s;
+    return EQP_OK;
+}
+
+int eqp__source_read(const eqp__source *s, void *to, size_t bytes, int64_t offset, eqp_message *message)
+{
+    size_t got = 0;
+    int rc;
+
+    if (!s->packed) {
+        return eqp__file_read(s->fd, s->path, to, bytes, offset, message);
+    }
+    rc = seek_to(s, offset, message);
+    rc = rc != EQP_OK ? rc : unpack(s, to, bytes, &got, message);
+    if (rc == EQP_OK && got < bytes) {
+        eqp_message_set(message, "%s: truncated: its contents end at byte %lld", s->path,
+                        (long long)(offset + (int64_t)got));
+        rc = EQP_ERR_FORMAT;
+    }
+    return rc;
+}
+
+void eqp__source_close(eqp__source *s)
+{
+    if (s->packed) {
+        (void)gzclose(s->packed); /* with the descriptor */
+    } else {
+        eqp__file_close(s->fd);
+    }
+    *s = (eqp__source){.fd = -1};
 }

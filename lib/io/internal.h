@@ -5,8 +5,11 @@
 
 #include <equipoise/snapshot.h>
 
+#include <locale.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Limit of particles in one file; counts are checked against it before any arithmetic. */
@@ -182,5 +185,44 @@ static inline double eqp__get_f64(const unsigned char *p, bool big)
     memcpy(&value, &bits, sizeof value);
     return value;
 }
+
+/* Base name of a file. XML files refer to data files in their own folder. */
+const char *eqp__base_name(const char *path);
+bool eqp__same_folder(const char *a, const char *b);
+
+/* Escapes text for XML. */
+void eqp__put_escaped(FILE *to, const char *text);
+
+typedef struct eqp__c_locale {
+    locale_t own, before;
+} eqp__c_locale;
+
+static inline void eqp__c_locale_enter(eqp__c_locale *l)
+{
+    l->own = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    l->before = l->own ? uselocale(l->own) : (locale_t)0;
+}
+
+static inline void eqp__c_locale_leave(eqp__c_locale *l)
+{
+    if (l->own) {
+        uselocale(l->before);
+        freelocale(l->own);
+    }
+}
+
+typedef struct eqp__tipsy {
+    bool big; /* endian */
+    double time;
+    int64_t n[3];  /* gas, dark matter, stars */
+    int64_t bytes; /* of the whole file */
+    int header_bytes;
+    int place_bytes, velocity_bytes; /* of one component: 4, or 8 in double precision */
+} eqp__tipsy;
+
+/* head [32]. The file size decides whether positions, or positions and velocities, are doubles, and whether the header
+ * has the pad word (32 bytes) or not (28). The pad holds bits 32 to 39 of the four counts if the sum of the counts or
+ * the size is wrong without them. Returns false if this is no TIPSY header. */
+bool eqp__tipsy_parse(const unsigned char *head, int64_t size, eqp__tipsy *found);
 
 #endif

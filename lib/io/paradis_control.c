@@ -2,8 +2,7 @@
 /* Parameters of a run: one table says what they are called, where they go and what they may be; the reader, the check
  * and the writer all go by it. Defaults are those of ParaDiS. */
 #include "base/internal.h"
-#include "io/c_locale.h"
-#include "io/output.h"
+#include "io/internal.h"
 #include "io/paradis_text.h"
 
 #include <equipoise/more/base.h>

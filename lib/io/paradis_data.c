@@ -2,7 +2,6 @@
 /* Nodes of `.data` files, one after the other. Nothing is asked for because a file claims to have it: room grows with
  * what has been read. */
 #include "base/internal.h"
-#include "io/c_locale.h"
 #include "io/internal.h"
 #include "io/paradis_text.h"
 

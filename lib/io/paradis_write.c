@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `.data` files of version 5, node by node. */
 #include "base/internal.h"
-#include "io/c_locale.h"
 #include "io/internal.h"
-#include "io/output.h"
 #include "io/paradis_text.h"
 
 #include <equipoise/more/base.h>

@@ -3,7 +3,7 @@
  */
 #include "io/text.h"
 #include "base/internal.h"
-#include "io/c_locale.h"
+#include "io/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* TIPSY: a header of 32 bytes, then records of gas, dark matter and stars in one byte order. All numbers are float32,
  * except that positions, or positions and velocities, may be float64. */
-#include "io/tipsy.h"
 #include "io/internal.h"
 
 #include <equipoise/more/base.h>

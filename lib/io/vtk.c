@@ -2,15 +2,15 @@
 /* PolyData in VTK's XML format, with arrays in base64 inside the tags, so that pieces are written as they arrive and
  * readers need not seek. Source: "VTK File Formats", chapter "XML file formats", in the VTK User's Guide. */
 #include "base/internal.h"
-#include "io/c_locale.h"
 #include "io/internal.h"
-#include "io/output.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/io.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct eqp_vtk_writer {
     eqp_output *out;
@@ -283,4 +283,40 @@ int eqp_vtk_write_series(const char *path, int64_t nframes, const eqp_vtk_frame 
     (void)fputs("</Collection>\n</VTKFile>\n", eqp_output_stream(out));
     eqp__c_locale_leave(&c);
     return eqp_output_commit(out, message);
+}
+
+const char *eqp__base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+bool eqp__same_folder(const char *a, const char *b)
+{
+    size_t length = (size_t)(eqp__base_name(a) - a);
+
+    return length == (size_t)(eqp__base_name(b) - b) && strncmp(a, b, length) == 0;
+}
+
+void eqp__put_escaped(FILE *to, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '&':
+            fputs("&amp;", to);
+            break;
+        case '<':
+            fputs("&lt;", to);
+            break;
+        case '>':
+            fputs("&gt;", to);
+            break;
+        case '"':
+            fputs("&quot;", to);
+            break;
+        default:
+            fputc(*text, to);
+        }
+    }
 }

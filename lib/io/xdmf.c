@@ -2,7 +2,6 @@
 /* XDMF 2: an XML file that describes the datasets of a snapshot to ParaView and VisIt. */
 #include "base/internal.h"
 #include "io/internal.h"
-#include "io/output.h"
 
 #include <equipoise/more/base.h>
 

@@ -5,7 +5,7 @@
 #include "comm/agree.h"
 #include "late/lazy.h"
 #include "late/offer.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -3,7 +3,7 @@
 #include "late/offer.h"
 
 #include "comm/agree.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -8,7 +8,7 @@
 #ifndef EQUIPOISE_LATE_OFFER_H
 #define EQUIPOISE_LATE_OFFER_H
 
-#include "run/bytes.h"
+#include "run/overhead.h"
 #include "run/run.h"
 
 #include <equipoise/more/lazy.h>

@@ -3,7 +3,7 @@
 #include "late/offer.h"
 
 #include "late/lazy.h"
-#include "methods/frame/cycle.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/base.h>
 

@@ -3,9 +3,7 @@
 #include "base/internal.h"
 #include "map/assignment.h"
 #include "map/items.h"
-#include "methods/frame/parts.h"
-#include "methods/frame/rows.h"
-
+#include "methods/frame/frame.h"
 
 #include <math.h>
 #include <stdlib.h>

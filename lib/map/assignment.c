@@ -5,8 +5,7 @@
 #include "comm/agree.h"
 #include "map/items.h"
 #include "map/phased.h"
-#include "methods/frame/relabel_all.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/comm.h>
 

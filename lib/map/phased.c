@@ -2,7 +2,7 @@
 #include "map/phased.h"
 
 #include "base/internal.h"
-#include "methods/frame/relabel_all.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/comm.h>
 

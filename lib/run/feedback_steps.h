@@ -5,7 +5,7 @@
 #define RUN_FEEDBACK_STEPS_H
 
 #include "map/options.h"
-#include "run/bytes.h"
+#include "run/overhead.h"
 
 #include <equipoise/balancer.h>
 #include <equipoise/more/methods.h>

@@ -4,7 +4,7 @@
 
 #include "base/internal.h"
 #include "comm/agree.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/comm.h>
 

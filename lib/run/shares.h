@@ -4,7 +4,7 @@
 #define RUN_SHARES_H
 
 #include "map/options.h"
-#include "run/bytes.h"
+#include "run/overhead.h"
 
 #include <equipoise/balancer.h>
 

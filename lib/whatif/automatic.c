@@ -2,7 +2,7 @@
 #include "whatif/automatic.h"
 
 #include "base/internal.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 #include <math.h>
 #include <stdio.h>

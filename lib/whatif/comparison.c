@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/internal.h"
 #include "decide/outlook.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 #include "whatif/automatic.h"
 
 #include <equipoise/more/comm.h>

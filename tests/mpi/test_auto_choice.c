@@ -6,7 +6,7 @@
 #include "harness.h"
 
 #include "map/survey.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 #include "whatif/automatic.h"
 
 #include <equipoise/more/random.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The balancer where a step is a cycle of phases: owners on a line, some of which have work in some phases only. */
 #include "harness.h"
-#include "methods/frame/cycle.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/balancer.h>
 #include <equipoise/more/lazy.h>

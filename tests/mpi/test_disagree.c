@@ -5,7 +5,7 @@
  * function has a row. A watchdog ends and names a call that hangs. */
 #include "cost/costs.h"
 #include "disagree.h"
-#include "methods/frame/parts.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/comm.h>
 #include <equipoise/points.h>

@@ -2,7 +2,7 @@
 /* As test_disagree.c, for a code's balancer: what it is told of the code, of steps and of comparisons. After a call
  * that was refused the balancer does its work. */
 #include "disagree.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/balancer.h>
 #include <equipoise/more/lazy.h>

@@ -10,7 +10,7 @@
 
 #define FAILING_RANKS_MOST 4 /* two nodes of two */
 #include "failing_ranks.h"
-#include "methods/frame/parts.h"
+#include "methods/frame/frame.h"
 
 /* ---- comm.h ---- */
 

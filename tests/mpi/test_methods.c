@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every row of the table of methods keeps the same promises. */
-#include "methods/frame/cycle.h"
-#include "methods/frame/parts.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 #include "methods_world.h"
 
 static int is_named(const eqp_method *method, const char *name)

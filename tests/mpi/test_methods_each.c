@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Promises of single methods: stability, shapes, parts that do not depend on the ranks, measured loads. */
+#include "methods/frame/frame.h"
 #include "methods/frame/hypergraph.h"
-#include "methods/frame/parts.h"
 #include "methods/tiles/tiles.h"
 #include "methods_world.h"
 

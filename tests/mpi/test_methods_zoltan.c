@@ -2,7 +2,7 @@
 /* Silent failures of Zoltan: the library checks its answers, repairs them if possible, and otherwise refuses them on
  * all ranks. This program intercepts calls to Zoltan's partitioner and corrupts the results. */
 #include "harness.h"
-#include "methods/frame/parts.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/balance.h>
 

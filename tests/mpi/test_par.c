@@ -3,7 +3,7 @@
 #include "cost/costs.h"
 #include "counted_calls.h"
 #include "harness.h"
-#include "methods/frame/parts.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

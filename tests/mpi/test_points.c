@@ -10,8 +10,7 @@
 #include <math.h>
 
 #include "failing_ranks.h"
-#include "methods/frame/cycle.h"
-#include "methods/frame/parts.h"
+#include "methods/frame/frame.h"
 
 enum { ITEMS = 400, UNSET = -7 };
 

@@ -2,7 +2,7 @@
 /* Hard caps: no part exceeds its own, reports of impossible caps are correct, and the loads stay even. */
 #include "failing_malloc.h"
 #include "methods/frame/capacity.h"
-#include "methods/frame/parts.h"
+#include "methods/frame/frame.h"
 #include "slow.h"
 #include "unit.h"
 

@@ -3,7 +3,7 @@
 
 #include "failing_malloc.h"
 #include "map/options.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 #include "unit.h"
 
 static const eqp_method slabs = {.name = "slabs", .summary = "cuts of its own", .flags = EQP_NEEDS_WEIGHTS};

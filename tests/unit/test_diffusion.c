@@ -4,8 +4,8 @@
 
 #include "failing_malloc.h"
 #include "methods/diffusion/diffusion.h"
+#include "methods/frame/frame.h"
 #include "methods/frame/links.h"
-#include "methods/frame/parts.h"
 #include "unit.h"
 
 FREES(eqp_part_graph, eqp__part_graph_free)

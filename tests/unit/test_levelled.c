@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Methods for phases: their promises on small sets, and against all possible assignments. */
-#include "methods/frame/cycle.h"
+#include "methods/frame/frame.h"
 #include "methods/levels/levelled.h"
 #include "unit.h"
 

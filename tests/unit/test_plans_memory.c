@@ -5,8 +5,8 @@
 #include <equipoise/more/methods.h>
 
 #include "failing_malloc.h"
+#include "methods/frame/frame.h"
 #include "methods/frame/hypergraph.h"
-#include "methods/frame/parts.h"
 #include "methods/frame/repair.h"
 #include "unit.h"
 

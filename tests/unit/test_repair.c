@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "methods/frame/frame.h"
 #include "methods/frame/hypergraph.h"
-#include "methods/frame/parts.h"
 #include "methods/frame/repair.h"
 
 #include "unit.h"

@@ -2,7 +2,7 @@
 /* TIPSY in both byte orders, with any pad word. */
 #include "snapshot_files.h"
 
-#include "io/tipsy.h"
+#include "io/internal.h"
 
 enum { TYPES = 6, KINDS = 3 };
 

@@ -4,7 +4,7 @@
 #include <equipoise/more/random.h>
 
 #include "failing_malloc.h"
-#include "methods/frame/parts.h"
+#include "methods/frame/frame.h"
 #include "methods/tiles/tiles.h"
 #include "unit.h"
 

@@ -5,7 +5,7 @@
 #include <equipoise/more/random.h>
 
 #include "failing_malloc.h"
-#include "methods/frame/parts.h"
+#include "methods/frame/frame.h"
 #include "methods/voronoi/voronoi.h"
 #include "unit.h"
 

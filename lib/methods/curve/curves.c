@@ -4,7 +4,7 @@
 #include "comm/agree.h"
 #include "comm/send.h"
 #include "methods/curve/cuts.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/comm.h>
 #include <equipoise/more/methods.h>

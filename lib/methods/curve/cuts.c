@@ -2,7 +2,7 @@
 /* Chains-on-chains partitioning: consecutive ranges of ordered items. */
 #include "methods/curve/cuts.h"
 #include "base/internal.h"
-#include "methods/frame/shares.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/methods.h>
 

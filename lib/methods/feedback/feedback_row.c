@@ -2,7 +2,7 @@
 /* The method `feedback`: it uses only the total load of each part, spread evenly over its particles. A cut of the curve
  * with these item loads gives the boundaries of equations 2.1 to 2.3 (feedback.h). */
 #include "methods/feedback/feedback.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 #include "base/internal.h"
 

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The frame around every method: checks, agreement of the ranks, and the result. */
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 #include "base/internal.h"
 #include "comm/agree.h"
-#include "methods/frame/capacity_all.h"
-#include "methods/frame/cycle.h"
-#include "methods/frame/gather.h"
-#include "methods/frame/parts.h"
-#include "methods/frame/relabel_all.h"
-#include "methods/frame/shares.h"
 
 #include <equipoise/more/comm.h>
 

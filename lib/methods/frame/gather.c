@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "methods/frame/gather.h"
-
 #include "base/internal.h"
 #include "comm/agree.h"
-#include "comm/collect.h"
-#include "methods/frame/pins.h"
+#include "comm/send.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/comm.h>
 
@@ -181,4 +179,27 @@ int eqp__items_graph(const eqp_balance_items *items, eqp_hypergraph **graph)
 done:
     eqp__hypergraph_free(made);
     return code;
+}
+
+static int by_id_then_weight(const void *a, const void *b)
+{
+    const eqp__pin *x = a, *y = b;
+
+    if (x->id != y->id) {
+        return x->id < y->id ? -1 : 1;
+    }
+    return (x->weight < y->weight) - (x->weight > y->weight);
+}
+
+int64_t eqp__pins_unique(int64_t n, eqp__pin *pin)
+{
+    int64_t kept = 0;
+
+    qsort(pin, (size_t)n, sizeof *pin, by_id_then_weight);
+    for (int64_t k = 0; k < n; k++) {
+        if (kept == 0 || pin[kept - 1].id != pin[k].id) {
+            pin[kept++] = pin[k];
+        }
+    }
+    return kept;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Last stage of a repair: if items are too large for plain moves, swaps of a heavy item for a light one lower the
  * largest relative load. Local search: each step changes only the worst part and one of the lightest parts. */
-#include "methods/frame/repair.h"
-
 #include "base/internal.h"
+#include "methods/frame/repair.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -139,5 +138,235 @@ int eqp__repair_exchange(eqp__repairing *m)
     }
 done:
     EQP__FREE(of_p, of_q);
+    return code;
+}
+
+/* Third stage of a repair: every overloaded part gives items away, to neighbours first. No receiver is filled beyond
+ * its room, so the number of overloaded parts never rises. */
+
+/* Larger edges are ignored: they say little about the best part for an item and take long to read. */
+#define LARGE_EDGE 256
+
+typedef struct shed {
+    eqp__repairing *m;
+    int *heap;          /* [nparts] heap of parts, most free room on top */
+    double *affinity;   /* [nparts] hyperedge weight that an item shares with each part */
+    int *touched;       /* [nparts] parts with affinity */
+    int64_t *edge_mark; /* [nparts] last edge that counted for a part */
+} shed;
+
+static int overloaded(const eqp__repairing *m, int p)
+{
+    return m->load[p] > m->room[p];
+}
+
+static double free_room(const eqp__repairing *m, int p)
+{
+    return m->room[p] - m->load[p];
+}
+
+static int fits(const eqp__repairing *m, int64_t item, int to)
+{
+    return m->load[to] + m->weight[item] <= m->room[to];
+}
+
+/* True if an item of part p may leave: it has load, and is not the part's only item. */
+static int may_leave(const eqp__repairing *m, int64_t item, int p)
+{
+    return m->part[item] == p && m->weight[item] > 0 && m->count[p] > 1;
+}
+
+/* Moves items at the ends of the part's runs to the adjacent part; the next item of the run is then at its end. */
+static void shed_along_curve(eqp__repairing *m, int p)
+{
+    int64_t n = eqp__repair_members(m, p, m->member);
+
+    for (int64_t k = 0; k < n && overloaded(m, p); k++) {
+        int64_t i = m->member[k];
+        int q = i > 0 ? m->part[i - 1] : p;
+        if (q != p && may_leave(m, i, p) && fits(m, i, q)) {
+            eqp__repair_move(m, i, q);
+        }
+    }
+    for (int64_t k = n - 1; k >= 0 && overloaded(m, p); k--) {
+        int64_t i = m->member[k];
+        int q = i < m->n - 1 ? m->part[i + 1] : p;
+        if (q != p && may_leave(m, i, p) && fits(m, i, q)) {
+            eqp__repair_move(m, i, q);
+        }
+    }
+}
+
+/* Hyperedge weight that an item shares with each part; returns the number of parts touched. */
+static int find_affinity(shed *s, int64_t item)
+{
+    const eqp_hypergraph_view *g = &s->m->graph;
+    int ntouched = 0;
+
+    for (int64_t k = g->vertex_first[item]; k < g->vertex_first[item + 1]; k++) {
+        int64_t e = g->vertex_edge[k];
+        if (g->edge_first[e + 1] - g->edge_first[e] > LARGE_EDGE) {
+            continue;
+        }
+        for (int64_t j = g->edge_first[e]; j < g->edge_first[e + 1]; j++) {
+            int64_t v = g->edge_vertex[j];
+            int q = s->m->part[v];
+            if (v == item || (s->affinity[q] > 0 && s->edge_mark[q] == e)) {
+                continue;
+            }
+            if (!(s->affinity[q] > 0)) {
+                s->touched[ntouched++] = q;
+            }
+            s->affinity[q] += g->edge_weight[e] > 0 ? g->edge_weight[e] : 1e-300;
+            s->edge_mark[q] = e;
+        }
+    }
+    return ntouched;
+}
+
+/* Moves items to the part with the largest affinity. only_gains: only items whose affinity does not fall. */
+static void shed_along_edges(shed *s, int p, int only_gains)
+{
+    eqp__repairing *m = s->m;
+    int64_t n = eqp__repair_members(m, p, m->member);
+
+    for (int64_t k = 0; k < n && overloaded(m, p); k++) {
+        int64_t i = m->member[k];
+        if (!may_leave(m, i, p)) {
+            continue;
+        }
+        int ntouched = find_affinity(s, i), best = -1;
+        for (int t = 0; t < ntouched; t++) {
+            int q = s->touched[t];
+            if (q != p && fits(m, i, q) &&
+                (best < 0 || s->affinity[q] > s->affinity[best] || (s->affinity[q] == s->affinity[best] && q < best))) {
+                best = q;
+            }
+        }
+        if (best >= 0 && (!only_gains || s->affinity[best] >= s->affinity[p])) {
+            eqp__repair_move(m, i, best);
+        }
+        for (int t = 0; t < ntouched; t++) {
+            s->affinity[s->touched[t]] = 0;
+        }
+    }
+}
+
+static int heap_before(const eqp__repairing *m, int a, int b)
+{
+    double x = free_room(m, a), y = free_room(m, b);
+
+    return x > y || (x == y && a < b);
+}
+
+static void heap_sink(const eqp__repairing *m, int *heap, int n, int at)
+{
+    for (;;) {
+        int best = at;
+        for (int child = 2 * at + 1; child <= 2 * at + 2 && child < n; child++) {
+            best = heap_before(m, heap[child], heap[best]) ? child : best;
+        }
+        if (best == at) {
+            return;
+        }
+        int swap = heap[at];
+        heap[at] = heap[best];
+        heap[best] = swap;
+        at = best;
+    }
+}
+
+static void weighed_sink(eqp__weighed *heap, int64_t n, int64_t at)
+{
+    for (;;) {
+        int64_t best = at;
+        for (int64_t child = 2 * at + 1; child <= 2 * at + 2 && child < n; child++) {
+            best = eqp__by_falling_weight(&heap[child], &heap[best]) < 0 ? child : best;
+        }
+        if (best == at) {
+            return;
+        }
+        const eqp__weighed swap = heap[at];
+        heap[at] = heap[best];
+        heap[best] = swap;
+        at = best;
+    }
+}
+
+/* Moves items, heavy ones first, to the part with most free room; an item that does not fit there fits nowhere. A heap
+ * replaces sorting, since few items are usually examined. */
+static int shed_anywhere(shed *s, int p)
+{
+    eqp__repairing *m = s->m;
+    eqp__weighed *list = NULL;
+    int64_t n = eqp__repair_members(m, p, m->member);
+
+    EQP__CHECK(eqp_array_create(&list, n, sizeof *list));
+    for (int64_t k = 0; k < n; k++) {
+        list[k] = (eqp__weighed){m->weight[m->member[k]], m->member[k]};
+    }
+    for (int64_t at = n / 2; at >= 0; at--) {
+        weighed_sink(list, n, at);
+    }
+    for (int q = 0; q < m->nparts; q++) {
+        s->heap[q] = q;
+    }
+    for (int at = m->nparts / 2; at >= 0; at--) {
+        heap_sink(m, s->heap, m->nparts, at);
+    }
+    while (n > 0 && overloaded(m, p)) {
+        const int64_t heaviest = list[0].item;
+        int q = s->heap[0];
+        if (q != p && may_leave(m, heaviest, p) && fits(m, heaviest, q)) {
+            eqp__repair_move(m, heaviest, q);
+            heap_sink(m, s->heap, m->nparts, 0);
+        }
+        list[0] = list[--n];
+        weighed_sink(list, n, 0);
+    }
+    free(list);
+    return EQP_OK;
+}
+
+static int shed_part(shed *s, int p)
+{
+    shed_along_curve(s->m, p);
+    for (int only_gains = 1; only_gains >= 0 && s->m->graph.nvertices > 0; only_gains--) {
+        if (overloaded(s->m, p)) {
+            shed_along_edges(s, p, only_gains);
+        }
+    }
+    return overloaded(s->m, p) ? shed_anywhere(s, p) : EQP_OK;
+}
+
+/* Lists the overloaded parts, the worst first, so that it finds the most room. Returns their number. */
+static int order_parts(const eqp__repairing *m, eqp__weighed *list)
+{
+    int found = 0;
+
+    for (int p = 0; p < m->nparts; p++) {
+        if (overloaded(m, p)) {
+            list[found++] = (eqp__weighed){eqp__repair_relative(m, p), p};
+        }
+    }
+    qsort(list, (size_t)found, sizeof *list, eqp__by_falling_weight);
+    return found;
+}
+
+int eqp__repair_shed(eqp__repairing *m)
+{
+    shed s = {.m = m};
+    eqp__weighed *order = NULL;
+    int code;
+
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(s.heap, m->nparts), EQP__ARRAY(s.affinity, m->nparts),
+                        EQP__ARRAY(s.touched, m->nparts), EQP__ARRAY(s.edge_mark, m->nparts),
+                        EQP__ARRAY(order, m->nparts)));
+    int norder = order_parts(m, order);
+    for (int k = 0; k < norder && !code; k++) {
+        code = shed_part(&s, (int)order[k].item);
+    }
+done:
+    EQP__FREE(s.heap, s.affinity, s.touched, s.edge_mark, order);
     return code;
 }

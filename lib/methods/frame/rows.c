@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of methods. */
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 #include <stdbool.h>
 #include <string.h>

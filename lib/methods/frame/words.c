@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <equipoise/balance.h>
 
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 #include "base/internal.h"
 

@@ -3,7 +3,7 @@
 #ifndef EQUIPOISE_METHODS_GRAPH_GRAPH_H
 #define EQUIPOISE_METHODS_GRAPH_GRAPH_H
 
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 /* A graph with integer weights. Each kind of weight sums to about 2^30, so that sums fit into 32 bits. Weights are at
  * least 1, except for the second and later weights of a vertex. */

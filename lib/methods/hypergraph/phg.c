@@ -2,8 +2,7 @@
 /* One call of PHG, Zoltan's hypergraph partitioner. */
 #include "methods/hypergraph/phg.h"
 #include "base/internal.h"
-#include "methods/frame/gather.h"
-#include "methods/frame/pins.h"
+#include "methods/frame/frame.h"
 #include "methods/rcb/session.h"
 
 #include <equipoise/more/comm.h>

@@ -2,7 +2,7 @@
 #ifndef EQUIPOISE_METHODS_HYPERGRAPH_PHG_H
 #define EQUIPOISE_METHODS_HYPERGRAPH_PHG_H
 
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 /* The options of `interaction`. */
 typedef struct eqp__interaction_settings {

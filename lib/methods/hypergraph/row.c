@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows `interaction` and `hypergraph`; builds without Zoltan have no functions for them. */
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 #include "methods/hypergraph/phg.h"
 
 #include <math.h>

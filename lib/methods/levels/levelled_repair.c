@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Repair of a cycle: moves items to lower the largest load of the phase with most lost time. */
 #include "base/internal.h"
-#include "methods/frame/cycle.h"
-#include "methods/frame/shares.h"
+#include "methods/frame/frame.h"
 #include "methods/levels/levelled.h"
 
 #include <equipoise/survey.h>

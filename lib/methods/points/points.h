@@ -3,7 +3,7 @@
 #ifndef EQUIPOISE_METHODS_POINTS_POINTS_H
 #define EQUIPOISE_METHODS_POINTS_POINTS_H
 
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/comm.h>
 #include <equipoise/points.h>

@@ -2,9 +2,7 @@
 /* Zoltan's bisections of the weights: along coordinate axes (`rcb`), or across the axis of least inertia (`rib`). */
 #include "methods/rcb/rcb.h"
 #include "base/internal.h"
-#include "methods/frame/gather.h"
-#include "methods/frame/relabel_all.h"
-#include "methods/frame/repair_all.h"
+#include "methods/frame/frame.h"
 #include "methods/rcb/session.h"
 
 #include <equipoise/more/comm.h>

@@ -2,7 +2,7 @@
 #ifndef EQUIPOISE_METHODS_RCB_RCB_H
 #define EQUIPOISE_METHODS_RCB_RCB_H
 
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 eqp__assign eqp__rcb_assign, eqp__rib_assign;
 

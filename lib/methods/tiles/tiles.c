@@ -3,9 +3,8 @@
 #include "methods/tiles/tiles.h"
 
 #include "base/internal.h"
-#include "methods/frame/parts.h"
+#include "methods/frame/frame.h"
 #include "methods/frame/repair.h"
-#include "methods/frame/shares.h"
 
 #include <float.h>
 #include <math.h>

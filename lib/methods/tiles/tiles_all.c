@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The methods `tiles` and `jagged`, which cut targets and sources. */
-#include "methods/tiles/tiles_all.h"
+#include "methods/tiles/tiles.h"
 
 #include "base/internal.h"
 #include "comm/agree.h"
-#include "methods/frame/parts.h"
-#include "methods/frame/relabel_all.h"
-#include "methods/frame/repair_all.h"
-#include "methods/frame/rows.h"
+#include "methods/frame/frame.h"
 
 #include <equipoise/more/comm.h>
 

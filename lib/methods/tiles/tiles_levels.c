@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bisection of distributed items, one level of the tree after the other. All sums over ranks are integer sums, so every
  * rank finds the same cuts, and one rank with all items would find them too. */
-#include "methods/tiles/tiles_all.h"
+#include "methods/tiles/tiles.h"
 
 #include "base/internal.h"
 #include "comm/agree.h"

@@ -3,7 +3,7 @@
 #include "methods/voronoi/voronoi.h"
 
 #include "base/internal.h"
-#include "methods/frame/shares.h"
+#include "methods/frame/frame.h"
 
 #include <math.h>
 #include <stdlib.h>

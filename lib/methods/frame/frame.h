@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rows of the method table, and the helpers that the frame offers to methods. */
+#ifndef EQUIPOISE_METHODS_FRAME_FRAME_H
+#define EQUIPOISE_METHODS_FRAME_FRAME_H
+
+#include "comm/agree.h"
+#include "cost/costs.h"
+#include "methods/frame/hypergraph.h"
+
+#include <equipoise/balance.h>
+#include <equipoise/problem.h>
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The function `assign` of a row. */
+typedef int eqp__assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                        eqp_balance_result *result);
+
+#define EQP__ROW(name, folder, library) extern const eqp_method eqp__method_##name;
+#include "methods/list.h"
+
+#include <stdint.h>
+
+/** A row for eqp_balance() that is not in the table. It keeps the present parts of the items, but moves as few items as
+ * possible to reach the tolerance: along the curve, to parts that share their pins, to the emptiest parts. Items whose
+ * part is unknown start from the part of the curve cut. The items may be distributed over the ranks in any way; if a
+ * repair is needed, rank 0 makes it. Local. */
+const eqp_method *eqp__method_repair_row(void);
+
+/** Sets one of a method's own real options unless it is already set: a program replaces the method's default with a
+ * better value. Local.
+ * \return EQP_OK, EQP_ERR_UNKNOWN if the method has no such real option, EQP_ERR_ARGUMENT for a value out of range */
+int eqp__method_suggest(const eqp_method *method, const char *name, double value, eqp_settings *settings);
+
+/** The first row with this name; NULL if there is none.
+ * \param[in] own  may be NULL (borrowed) */
+const eqp_method *eqp__methods_find(const eqp_methods *own, const char *name);
+#undef EQP__ROW
+
+/* eqp_balance() on a private communicator. code: this rank's code so far; message: not NULL. Collective. */
+int eqp__balance_checked(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *items,
+                         const eqp_balance_options *options, int *part, eqp_balance_result *result,
+                         eqp_message *message);
+
+/* The values of a method and its options that must agree on all ranks. Local. */
+enum { EQP__BALANCE_SAME = 11 };
+void eqp__balance_same(const eqp_method *method, const eqp_balance_options *options, eqp__same same[EQP__BALANCE_SAME]);
+
+/* EQP_ERR_ARGUMENT for an invalid method or invalid options. Local; message: not NULL. */
+/* The structs of a caller as this version knows them: `here` filled, or NULL for a struct that cannot be read. Local.
+ */
+const eqp_balance_options *eqp__balance_options_known(const eqp_balance_options *options, eqp_balance_options *here);
+const eqp_balance_items *eqp__balance_items_known(const eqp_balance_items *items, eqp_balance_items *here);
+
+int eqp__balance_options_check(const eqp_method *method, const eqp_balance_options *options, eqp_message *message);
+
+/* Appends the names of the available methods to a message. */
+void eqp__methods_add_all(eqp_message *message);
+
+/* The library that a method needs; for messages about methods missing from this build. */
+const char *eqp__method_library(const eqp_method *row);
+
+/* The method missing from this build that a word, `NAME` or `NAME:...`, names; NULL: none. */
+const eqp_method *eqp__method_lacking_find(const char *word);
+
+/* Methods outside the table: see choice.h and repair_all.c. */
+extern const eqp_method eqp__method_auto;
+extern const eqp_method eqp__method_repair;
+
+/* Helpers of several methods. eqp_balance() passes items with `id`, `weight` and `particles` set where n > 0. */
+
+/* *known: true if every item of every rank has a present part in 0 to nparts - 1. Collective. */
+int eqp__parts_are_known(MPI_Comm comm, const eqp_balance_items *items, int nparts, int *known);
+
+/* The present parts; if any is unknown, the optimal cut of the weights along the curve. Collective. */
+int eqp__present_parts(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part);
+
+/* Parts by a cut along the curve: eqp_cuts_optimal() if `optimal`, else eqp__cuts_from_shares(). Collective. */
+int eqp__cut_curve(MPI_Comm comm, int64_t n, const double *load, const eqp_balance_options *options, int optimal,
+                   int *part);
+
+/** Measures the cycle of parts from their loads. Local, O(nparts x nphases), deterministic.
+ * \param[in]  nparts   >= 1
+ * \param[in]  load     [nparts][nphases] load of each part in each phase, finite, >= 0 (borrowed)
+ * \param[in]  nphases  1 to EQP_CYCLE_PHASES
+ * \param[in]  times    [nphases] occurrences of each phase in a cycle, finite, > 0; NULL: once (borrowed)
+ * \param[in]  share    [nparts] as in eqp__cuts_from_shares(), or NULL: equal (borrowed)
+ * \param[out] cycle    unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT, or EQP_ERR_OVERFLOW for loads whose sum is not finite */
+int eqp__cycle_of_parts(int nparts, const double *load, int nphases, const double *times, const double *share,
+                        eqp_cycle *cycle);
+
+/** Measures the cycle of an assignment. Local, O((n + nparts) x nphases), deterministic.
+ * \param[in]  n          number of items, >= 0
+ * \param[in]  load       [n][nphases] load of each item in each phase, finite, >= 0 (borrowed)
+ * \param[in]  part       [n] 0 to nparts - 1 (borrowed)
+ * \param[in]  nphases,times,nparts,share  as in eqp__cycle_of_parts()
+ * \param[out] part_load  [nparts][nphases] load of each part in each phase; may be NULL; unchanged on error
+ * \param[out] cycle      unchanged on error
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT or EQP_ERR_OVERFLOW */
+int eqp__cycle_measure(int64_t n, const double *load, const int *part, int nphases, const double *times, int nparts,
+                       const double *share, double *part_load, eqp_cycle *cycle);
+
+/* EQP_ERR_ARGUMENT unless nphases is 1 to EQP_CYCLE_PHASES and all times are finite and > 0. times: NULL: 1 each. */
+int eqp__phases_check(int nphases, const double *times);
+
+/* Repetitions of phase k in a cycle. */
+static inline double eqp__times(const double *times, int k)
+{
+    return times ? times[k] : 1.0;
+}
+
+/* Enforces options->capacity: if a part exceeds it, rank 0 runs eqp__capacity_repair() on the items of all ranks.
+ * mend: items may move; if false, rank 0 only looks for a proof. Adds the moved items to result->repaired. Collective.
+ * EQP_ERR_CAPACITY, with the proof in the message, if a part still exceeds its capacity. */
+int eqp__capacity_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, bool mend,
+                      int *part, eqp_balance_result *result);
+
+/* eqp__parts_relabel() for distributed items: renumbers the parts in `part` so that much work keeps its part in `now`
+ * ([n]; NULL on ranks without present parts). number: [nparts] new number of each part; NULL allowed. Collective. */
+int eqp__relabel_all(MPI_Comm comm, const eqp_balance_items *items, const int *now, const eqp_balance_options *options,
+                     int *part, int *number);
+
+/* eqp__parts_repair() for distributed items. An assignment without empty parts and within imbalance_tol stays
+ * unchanged. Gathers weights and parts on rank 0, and up to 2^26 pins. Sets the result's imbalance_unrepaired and
+ * repaired. Collective. */
+int eqp__repair_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                    double imbalance_tol, int *part, eqp_balance_result *result);
+
+/* cycle_rows.c: the same for items with loads in several phases, by eqp__levelled_repair(), without renumbering.
+ * imbalance_unrepaired: that of the cycle, 1 / efficiency - 1. Collective. */
+int eqp__repair_cycle(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                      eqp_balance_result *result);
+
+typedef struct eqp__pin {
+    int64_t id;
+    double weight;
+} eqp__pin;
+
+/* Sorts pins by id and keeps the heaviest of each id; returns the number kept. Local. */
+int64_t eqp__pins_unique(int64_t n, eqp__pin *pin);
+
+/** Summary of the loads of parts. */
+typedef struct eqp_part_loads {
+    double total;     /**< sum of all loads */
+    double max;       /**< largest load / (nparts x share): with equal shares the largest load */
+    double mean;      /**< total / nparts */
+    double imbalance; /**< max / mean - 1; 0 if the total is 0 */
+    int heaviest;     /**< the part with the largest relative load (lowest number on a tie) */
+    int empty;        /**< parts without items */
+} eqp_part_loads;
+
+/** Sums an assignment's loads. Local, O(n + nparts), deterministic.
+ * \param[in]  weight  [n] (borrowed)
+ * \param[in]  part    [n] 0 to nparts - 1 (borrowed)
+ * \param[in]  share   [nparts] or NULL: equal (borrowed)
+ * \param[out] load    [nparts] load of each part; may be NULL
+ * \param[out] loads   summary
+ * \return EQP_OK, EQP_ERR_MEMORY or EQP_ERR_ARGUMENT */
+int eqp__parts_load(int64_t n, const double *weight, const int *part, int nparts, const double *share, double *load,
+                    eqp_part_loads *loads);
+
+/** Weight of the items in part `fresh` of a new assignment and in part `now` of the present one. */
+typedef struct eqp_overlap {
+    int fresh;     /**< new part */
+    int now;       /**< present part */
+    double weight; /**< of the items in both */
+} eqp_overlap;
+
+/** Lists the overlaps of two assignments, ordered by (fresh, now), each pair once. Items whose present part is not in
+ * 0 to nparts - 1 are left out. Local, O(n log n), deterministic.
+ * \param[in]  fresh,now  [n] new and present part of each item (borrowed)
+ * \param[in]  weight     [n] or NULL: 1 (borrowed)
+ * \param[out] noverlaps  number of overlaps
+ * \param[out] overlaps   [noverlaps], owned by the caller: free(); NULL if there is none
+ * \return EQP_OK, EQP_ERR_MEMORY or EQP_ERR_ARGUMENT */
+int eqp__overlaps_collect(int64_t n, const int *fresh, const int *now, const double *weight, int nparts,
+                          int64_t *noverlaps, eqp_overlap **overlaps);
+
+/** Renumbers the parts of a new assignment so that much weight stays in place. Overlaps are matched in falling order
+ * (greedy: at least half of the largest weight that can stay), each part and each number once; remaining parts get the
+ * remaining numbers in ascending order. Only parts of equal share change numbers. Local, O(m log m + nparts),
+ * deterministic.
+ * \param[in]  nparts     number of parts
+ * \param[in]  share      [nparts] or NULL: equal (borrowed)
+ * \param[in]  noverlaps  m; several overlaps of one pair add up
+ * \param[in]  overlaps   [m] (borrowed)
+ * \param[out] number     [nparts] present number for each new part: a permutation
+ * \return EQP_OK, EQP_ERR_MEMORY or EQP_ERR_ARGUMENT */
+int eqp__parts_relabel(int nparts, const double *share, int64_t noverlaps, const eqp_overlap *overlaps, int *number);
+
+/** Loads of an assignment whose items are spread over the ranks: the distributed form of eqp__parts_load(). Collective,
+ * O(n + nparts), every rank gets the same bits.
+ * \param[in]  n       items of this rank
+ * \param[in]  weight  [n] finite, >= 0 (borrowed)
+ * \param[in]  part    [n] 0 to nparts - 1 (borrowed)
+ * \param[in]  nparts  >= 1, the same on all ranks
+ * \param[in]  share   [nparts] or NULL: equal; the same on all ranks (borrowed)
+ * \param[out] load    [nparts] or NULL
+ * \param[out] loads   summary
+ * \return EQP_OK, or EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_MPI on all ranks */
+int eqp__parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int *part, int nparts,
+                        const double *share, double *load, eqp_part_loads *loads);
+
+/* Loads and item counts of the parts, in new arrays that the caller frees, also after an error. EQP_ERR_ARGUMENT for
+ * invalid shares, parts or weights. */
+int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int nparts, const double *share,
+                        double **load, int64_t **count);
+
+/* Summary of load[nparts] and count[nparts]. */
+void eqp__part_loads_finish(int nparts, const double *share, const double *load, const int64_t *count,
+                            eqp_part_loads *loads);
+
+/* Lower bound of the imbalance of any assignment: the largest item alone in the part with the largest share. */
+double eqp__imbalance_floor(double largest_item, double mean, int nparts, const double *share);
+
+/* Slack in comparisons of imbalances: loads are summed in varying order. */
+#define EQP__IMBALANCE_SLACK 1e-9
+
+/* EQP_ERR_ARGUMENT unless nparts >= 1 and the shares (NULL: equal) are > 0 with sum 1. */
+int eqp__shares_check(int nparts, const double *share);
+
+/* NULL if all shares are equal, so that explicit equal shares and NULL take the same path. */
+const double *eqp__shares_reduce(int nparts, const double *share);
+
+/* Share of part p times nparts: 1 for equal shares. */
+static inline double eqp__share_scale(const double *share, int nparts, int p)
+{
+    return share ? share[p] * nparts : 1;
+}
+
+/* Columns of the items that rank 0 gathers in addition to weights. Weights of pins come with the pins if any rank has
+ * them. */
+enum eqp__columns {
+    EQP__IDS = 1,
+    EQP__PARTICLES = 2,
+    EQP__POINTS = 4,
+    EQP__SOURCES = 8,               /* if any rank has them */
+    EQP__SIZES = 16,                /* if any rank has them */
+    EQP__PHASES = 32,               /* if there are several phases */
+    EQP__PINS = 64,                 /* up to 2^26 over all ranks; beyond that pin_first is NULL */
+    EQP__POINTS_WITHOUT_PINS = 128, /* points, unless pins are gathered */
+    EQP__PART_NOW = 256             /* part_now is set to the input values of `part` */
+};
+
+/* The function `assign_alone` of a row. Local. */
+typedef int eqp__alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                       eqp_balance_result *result);
+
+/* Calls `alone` on rank 0 with the items of all ranks, in rank order. Its `part` starts as the ranks' parts; the new
+ * parts return to the ranks, together with the result's repaired and imbalance_unrepaired. part: unchanged on error.
+ * Collective. */
+int eqp__gather_and_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                           unsigned columns, eqp__alone *alone, int *part, eqp_balance_result *result);
+
+/* Builds the hypergraph of the items' pins; the weight of an edge is the largest among its pins. *graph: owned by the
+ * caller; unchanged if there are no pins. Local. */
+int eqp__items_graph(const eqp_balance_items *items, eqp_hypergraph **graph);
+
+#endif
