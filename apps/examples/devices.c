@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Items that are computed on a device of each rank, emulated here: a launch takes a while, few items take as long as
  * `wide` ones, and devices differ. So no constant speed describes one, nor do CPU seconds, of which a rank uses none.
- * The balancer is told the device's seconds, and learns what each takes for how many items. usage: devices [STEPS] */
+ * The balancer is told the device's seconds, and learns what each takes for how many items. Returns nonzero where
+ * devices are uneven in the end. */
 #include <equipoise/balancer.h>
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { N = 24000 };
+enum { N = 24000, STEPS = 30 };
 
 typedef struct device {
     double launch; /* seconds */
@@ -36,7 +37,6 @@ static double device_seconds(void *user)
     return ((const device *)user)->now;
 }
 
-static MPI_Comm comm;
 static int rank, size, to[N];
 static int64_t *item, n; /* [n] numbers of the items that live here */
 
@@ -47,16 +47,11 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
     (void)user;
     (void)kind;
     for (int64_t i = 0; i < n; i++) {
-        const eqp_owner owner = {.id = item[i],
-                                 .key = (uint64_t)item[i],
-                                 .pin = -1,
-                                 .particles = 1,
-                                 .home = rank,
-                                 .at_home = i,
-                                 .tag = rank,
-                                 .bytes = sizeof *item,
-                                 .count = {1},
-                                 .interactions = 1};
+        eqp_owner owner = {.id = item[i], .pin = -1, .home = rank, .at_home = i, .tag = rank, .count = {1}};
+        owner.key = (uint64_t)item[i];
+        owner.bytes = sizeof *item;
+        owner.particles = 1;
+        owner.interactions = 1;
         EQP_TRY(eqp_survey_add_owner(list, &owner));
     }
 done:
@@ -71,7 +66,7 @@ static int follow(const eqp_advice *advice)
     for (int64_t i = 0; i < n; i++) {
         to[i] = advice->placement[i].home;
     }
-    EQP_TRY(eqp_send_records(comm, sizeof *item, n, to, old, &n, &item));
+    EQP_TRY(eqp_send_records(MPI_COMM_WORLD, sizeof *item, n, to, old, &n, &item));
     free(old);
 done:
     return code;
@@ -97,7 +92,7 @@ done:
     return code;
 }
 
-static int run(int64_t steps)
+static int run(void)
 {
     const eqp_problem problem = {.survey = survey};
     device mine = device_of(rank);
@@ -105,7 +100,6 @@ static int run(int64_t steps)
     eqp_balancer_options options;
     eqp_balancer *balancer = NULL;
     eqp_step now = {.step = 0};
-    int64_t all;
     int code;
 
     EQP_TRY(eqp_array_create(&item, N, sizeof *item));
@@ -115,13 +109,11 @@ static int run(int64_t steps)
     EQP_TRY(eqp_balancer_options_init(&options, sizeof options));
     EQP_TRY(eqp_choice_parse(NULL, NULL, "sfc", &options.method, NULL));
     options.share = (eqp_share_options){.kind = EQP_SHARE_MODEL, .model = eqp_speeds_model(EQP_SPEEDS_AKIMA)};
-    EQP_TRY(eqp_balancer_create(comm, &problem, &options, &balancer, NULL));
-    for (int64_t s = 0; s < steps; s++) {
-        EQP_TRY(step(balancer, &clock, steps - s, &now));
+    EQP_TRY(eqp_balancer_create(MPI_COMM_WORLD, &problem, &options, &balancer, NULL));
+    for (int64_t s = 0; s < STEPS; s++) {
+        EQP_TRY(step(balancer, &clock, STEPS - s, &now));
     }
-    all = n;
-    EQP_TRY(eqp_sum_int64(comm, 1, &all));
-    EQP_TRY(all == N && now.imbalance_measured < 0.1 ? EQP_OK : EQP_ERR_INTERNAL);
+    code = now.imbalance_measured < 0.1 ? EQP_OK : EQP_ERR_INTERNAL;
 done:
     eqp_balancer_free(balancer);
     free(item);
@@ -133,15 +125,9 @@ int main(int argc, char **argv)
     int code;
 
     MPI_Init(&argc, &argv);
-    EQP_TRY(eqp_comm_create(MPI_COMM_WORLD, &comm));
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    code = run(argc > 1 ? atoi(argv[1]) : 30);
-    if (code != EQP_OK && rank == 0) {
-        fprintf(stderr, "devices: %s\n", eqp_error_text(code));
-    }
-    eqp_comm_free(&comm);
-done:
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    code = run();
     MPI_Finalize();
     return code != EQP_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A code whose ranks own boxes of a periodic cube: walls that balance it, atoms to the ranks whose boxes they are in,
- * copies to all ranks within the cut-off. Returns nonzero where a pair of atoms is missed. */
+ * copies to all ranks within the cut-off. Returns nonzero where an atom is lost or a pair is missed. */
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
@@ -18,8 +18,10 @@ typedef struct atom {
     int64_t id;
 } atom;
 
+static int rank, size;
+
 /* A box for each rank; grid[] is what MPI_Cart_create() takes. */
-static int make_walls(MPI_Comm comm, int64_t n, const atom *atoms, int grid[3], eqp_regions **boxes)
+static int make_walls(int64_t n, const atom *atoms, int grid[3], eqp_regions **boxes)
 {
     const eqp_points points = {.n = n, .x = n > 0 ? atoms[0].x : NULL, .stride = sizeof *atoms}; /* .weight: 1 each */
     eqp_balance_options options = eqp_balance_options_defaults();
@@ -29,12 +31,12 @@ static int make_walls(MPI_Comm comm, int64_t n, const atom *atoms, int grid[3], 
         how.high[a] = cube[3 + a];
         how.least[a] = cutoff;
     }
-    MPI_Comm_size(comm, &options.nparts);
-    return eqp_walls(comm, eqp_method_find("tensor"), &points, &options, &how, grid, boxes);
+    options.nparts = size;
+    return eqp_walls(MPI_COMM_WORLD, eqp_method_find("tensor"), &points, &options, &how, grid, boxes);
 }
 
 /* Atoms to the ranks whose boxes they are in. */
-static int migrate(MPI_Comm comm, const eqp_regions *boxes, int64_t *n, atom **atoms)
+static int migrate(const eqp_regions *boxes, int64_t *n, atom **atoms)
 {
     atom *arrived = NULL;
     int *dest = NULL, code;
@@ -43,7 +45,7 @@ static int migrate(MPI_Comm comm, const eqp_regions *boxes, int64_t *n, atom **a
     for (int64_t i = 0; i < *n; i++) {
         dest[i] = eqp_regions_find(boxes, (*atoms)[i].x);
     }
-    EQP_TRY(eqp_send_records(comm, sizeof **atoms, *n, dest, *atoms, n, &arrived));
+    EQP_TRY(eqp_send_records(MPI_COMM_WORLD, sizeof **atoms, *n, dest, *atoms, n, &arrived));
     free(*atoms);
     *atoms = arrived;
 done:
@@ -52,15 +54,12 @@ done:
 }
 
 /* Copies of atoms to all ranks that have places within the cut-off. */
-static int send_copies(MPI_Comm comm, const eqp_regions *boxes, int64_t n, const atom *atoms, int64_t *ncopies,
-                       atom **copies)
+static int send_copies(const eqp_regions *boxes, int64_t n, const atom *atoms, int64_t *ncopies, atom **copies)
 {
     atom *going = NULL;
-    int *dest = NULL, *near = NULL, rank, size, nnear = 0, code;
+    int *dest = NULL, *near = NULL, nnear = 0, code;
     int64_t ngoing = 0;
 
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
     EQP_TRY(eqp_array_create(&near, size, sizeof *near));
     EQP_TRY(eqp_array_create(&dest, n * size, sizeof *dest));
     EQP_TRY(eqp_array_create(&going, n * size, sizeof *going));
@@ -72,7 +71,7 @@ static int send_copies(MPI_Comm comm, const eqp_regions *boxes, int64_t n, const
             ngoing += near[k] != rank;
         }
     }
-    EQP_TRY(eqp_send_records(comm, sizeof *going, ngoing, dest, going, ncopies, copies));
+    EQP_TRY(eqp_send_records(MPI_COMM_WORLD, sizeof *going, ngoing, dest, going, ncopies, copies));
 done:
     free(near);
     free(dest);
@@ -96,62 +95,48 @@ static int64_t count_pairs(int64_t na, const atom *a, int64_t nb, const atom *b)
     return count;
 }
 
-static int run(MPI_Comm comm, int64_t *pairs, int64_t *expected)
+static int run(void)
 {
     atom *all = NULL, *atoms = NULL, *copies = NULL;
-    int64_t *id = NULL, n = 0, ncopies = 0;
-    uint64_t sum[2] = {0, 0};
+    int64_t n = 0, ncopies = 0, count[2] = {0, 0};
     eqp_regions *boxes = NULL;
-    eqp_message message = {""};
-    int grid[3], rank, size, code;
+    int grid[3], code;
 
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
     EQP_TRY(eqp_array_create(&all, N, sizeof *all));
     EQP_TRY(eqp_array_create(&atoms, N, sizeof *atoms));
-    EQP_TRY(eqp_array_create(&id, N, sizeof *id));
-    for (int i = 0; i < N; i++) { /* denser towards a corner */
-        const uint64_t k = (uint64_t)i;
-        all[i] = (atom){
-            {pow(eqp_random_uniform(1, k, 0), 2), pow(eqp_random_uniform(1, k, 1), 2), eqp_random_uniform(1, k, 2)}, i};
-        if (i % size == rank) {
-            id[n] = i;
+    for (uint64_t i = 0; i < N; i++) { /* denser towards a corner */
+        const double u[3] = {eqp_random_uniform(1, i, 0), eqp_random_uniform(1, i, 1), eqp_random_uniform(1, i, 2)};
+        all[i] = (atom){{u[0] * u[0], u[1] * u[1], u[2]}, (int64_t)i};
+        if ((int)i % size == rank) {
             atoms[n++] = all[i];
         }
     }
-    EQP_TRY(eqp_verify_records(comm, n, id, 0, NULL, sum, &message));
-    EQP_TRY(make_walls(comm, n, atoms, grid, &boxes));
-    EQP_TRY(migrate(comm, boxes, &n, &atoms));
-    for (int64_t i = 0; i < n; i++) {
-        id[i] = atoms[i].id;
-    }
-    EQP_TRY(eqp_verify_records(comm, n, id, 0, NULL, sum, &message));
-    EQP_TRY(send_copies(comm, boxes, n, atoms, &ncopies, &copies));
-    *pairs = count_pairs(n, atoms, n, atoms) + count_pairs(n, atoms, ncopies, copies);
-    EQP_TRY(eqp_sum_int64(comm, 1, pairs));
-    *expected = count_pairs(N, all, N, all);
+    EQP_TRY(make_walls(n, atoms, grid, &boxes));
+    EQP_TRY(migrate(boxes, &n, &atoms));
+    EQP_TRY(send_copies(boxes, n, atoms, &ncopies, &copies));
+    count[0] = n;
+    count[1] = count_pairs(n, atoms, n, atoms) + count_pairs(n, atoms, ncopies, copies);
+    EQP_TRY(eqp_sum_int64(MPI_COMM_WORLD, 2, count));
+    const int64_t expected = count_pairs(N, all, N, all);
     if (rank == 0) {
-        printf("%d x %d x %d boxes, %lld pairs of %lld\n", grid[0], grid[1], grid[2], (long long)*pairs,
-               (long long)*expected);
+        printf("%d x %d x %d boxes, %lld pairs of %lld\n", grid[0], grid[1], grid[2], (long long)count[1],
+               (long long)expected);
     }
+    code = count[0] == N && count[1] == expected ? EQP_OK : EQP_ERR_INTERNAL;
 done:
-    if (message.text[0] != '\0') {
-        fprintf(stderr, "domains: %s\n", message.text);
-    }
     eqp_regions_free(boxes);
     free(all);
     free(atoms);
     free(copies);
-    free(id);
     return code;
 }
 
 int main(int argc, char **argv)
 {
-    int64_t pairs = 0, expected = -1;
-
     MPI_Init(&argc, &argv);
-    const int code = run(MPI_COMM_WORLD, &pairs, &expected);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const int code = run();
     MPI_Finalize();
-    return code != EQP_OK || pairs != expected;
+    return code != EQP_OK;
 }

@@ -3,7 +3,8 @@
 # Every block of shell commands on a page runs unchanged: in order, in one shell, each command without error. The
 # commands see the folders of a source tree and build/, without an installation, and write into a temporary folder. In
 # the source of a man page these are the blocks under EXAMPLES, which assume installed programs. A block after a line
-# <!-- not run: REASON --> is skipped.
+# <!-- not run: REASON --> is skipped. The lines of a block after a line "prints" or "prints among other lines" are lines
+# of the output.
 # usage: check_page_runs.sh PAGE SOURCE_ROOT BUILD_ROOT
 #        check_page_runs.sh --all SOURCE_ROOT BUILD_ROOT PAGE...   every page with such blocks is in this list; its
 #            programs, except benches, are built by scripts/setup; mpi-env.sh comes before the first mpirun
@@ -62,4 +63,12 @@ if ! bash -eux commands >said 2>&1; then
     echo "$page: the last command above fails"
     exit 1
 fi
+while IFS= read -r line; do
+    grep -qxF -e "$line" said || {
+        echo "$page: the commands do not print: $line"
+        exit 1
+    }
+done < <(awk '/^prints( among other lines)?$/ { wanted = 1 }
+    /^```/ { wanted = wanted && !inside; inside = wanted; next }
+    inside' "$page")
 echo "$(grep -c '^+ ' said) commands of $(basename "$page") ran"
