@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The far field of all cells, divided among ranks as far_parts.h says. Moments come in and local expansions go out by
+/* The far field of all cells, divided among ranks as dd_far_parts says. Moments come in and local expansions go out by
  * items; in between, columns of wave numbers travel to the ranks that multiply them with their kernels, and back. The
  * plan depends on the grid and the number of ranks alone. */
 #ifndef DD_WAVES_H

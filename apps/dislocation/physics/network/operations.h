@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When the network's topology changes. Lengths in units of b. */
+/* Changes of the network's topology: when they are due, and as operations on a patch. Lengths in units of b. */
 #ifndef DD_OPERATIONS_H
 #define DD_OPERATIONS_H
 
@@ -85,7 +85,7 @@ double dd_segments_distance2(const double a1[3], const double a2[3], const doubl
 double dd_point_distance2(const double point[3], const double b1[3], const double b2[3], double *t);
 
 /* ---- Joins segments that touch: two segments nearer than rann that do not part. Where Burgers vectors of arms that
- * come to lie between the same two nodes cancel, lines annihilate; else they are a junction. *done as in remesh.h. */
+ * come to lie between the same two nodes cancel, lines annihilate; else they are a junction. *done as for remeshing. */
 
 /* True if two segments without a common node are nearer than rann, and their nearest points do not part. Positions and
  * velocities of their ends, by one choice of images. */
@@ -114,7 +114,7 @@ int dd_collide(dd_patch *patch, const dd_rules *rules, const dd_tag a[2], const 
 /* ---- A node of many arms comes apart where that dissipates more: the arms part in two groups, each with its node,
  * joined by a junction segment if the groups' Burgers vectors want one. The criterion is that of V. V. Bulatov et al.,
  * Nature 440 (2006) 1174 (supplement) and A. Arsenlis et al., MSMSE 15 (2007) 553, section 3: the power sum F.v of all
- * nodes concerned. *done as in remesh.h. */
+ * nodes concerned. *done as for remeshing. */
 
 /* Velocity of a node under a force: the arguments of dd_mobility_velocity(). */
 typedef void (*dd_velocity)(const void *user, const dd_node *node, const double (*to_neighbour)[3],
@@ -151,7 +151,7 @@ int dd_split(dd_patch *patch, const dd_rules *rules, const dd_mover *mover, dd_t
 /* ---- A screw dislocation lies in several glide planes at once, and goes on in the one where the force on it is
  * largest: the conditions and thresholds of ParaDiS 4.0 (its user guide, enableCrossSlip), the crystal's axes those of
  * the box. FCC: b along <110>, two {111} planes, screw within 2 degrees. BCC: b along <111>, three {110} planes, within
- * 0.5. *done as in remesh.h. */
+ * 0.5. *done as for remeshing. */
 
 /* True if a node wishes to slip: it is free, has two arms with glide planes, and of the force F of both arms along the
  * glide direction g of each plane, |F . g| is larger in another plane than in the plane of an arm, by more than 1e-4 mu
