@@ -4,7 +4,6 @@
 #include "unit.h"
 
 #include "motion/loading.h"
-#include "network/operations.h"
 
 /* A slip system with another plane of the same Burgers vector; glide: in the planes, across b. */
 typedef struct crystal {
@@ -111,11 +110,9 @@ TEST(screws_slip_into_the_plane_of_more_force)
             const double *box = variant & 2 ? cube : free_box, angle = variant & 4 ? 0.9 * c.limit : 0.0;
             const int constraint = variant & 4 ? DD_FREE : DD_PINNED;
             FREED_BY(dd_network_free) dd_network network;
-            int64_t done = 0;
             make_screw(&network, variant & 2 ? at_face : origin, &c, 0, sign * 20, angle, constraint);
             dd_serial serial = serial_of(&network, box, &c, area_min);
-            assert_ok(dd_serial_cross_slip(&serial, &mover, &done));
-            assert_int_equal(done, 1);
+            assert_int_equal(dd_serial_pass(&serial, DD_SLIP, &mover), 1);
             assert_valid(&network, box);
             const dd_node *node = dd_test_find(&network, 2);
             double to[2][3], cross[3], size;
@@ -154,23 +151,19 @@ TEST(screws_slip_into_the_plane_of_more_force)
                 assert_true(sign * dd_v3_dot(normal, swept) > 0);
             }
             /* Once is enough, and coarsening leaves it. */
-            done = 0;
-            assert_ok(dd_serial_cross_slip(&serial, &mover, &done));
-            assert_int_equal(done, 0);
-            assert_ok(dd_serial_coarsen(&serial, &done));
-            assert_int_equal(done, 0);
+            assert_int_equal(dd_serial_pass(&serial, DD_SLIP, &mover), 0);
+            assert_int_equal(dd_serial_pass(&serial, DD_COARSEN, NULL), 0);
         }
     }
 }
 
 static int64_t slips(dd_network *network, const crystal *c, double area_min)
 {
-    int64_t done = 0;
     FREED_BY(dd_network_free) dd_network before;
     dd_test_copy(&before, network);
     dd_serial serial = serial_of(network, free_box, c, area_min);
 
-    assert_ok(dd_serial_cross_slip(&serial, &mover, &done));
+    const int64_t done = dd_serial_pass(&serial, DD_SLIP, &mover);
     if (done == 0) { /* nothing has changed */
         for (int64_t i = 0; i < before.n; i++) {
             const dd_node *now = dd_test_find(network, before.node[i].tag);
@@ -253,9 +246,7 @@ TEST(screws_follow_their_neighbour)
                     dd_v3_along(origin, 60, c.glide[0], dd_test_find(&network, end)->arm[0].force);
                 }
                 dd_serial serial = serial_of(&network, free_box, &c, 0.5);
-                int64_t done = 0;
-                assert_ok(dd_serial_cross_slip(&serial, &mover, &done));
-                assert_int_equal(done, wants);
+                assert_int_equal(dd_serial_pass(&serial, DD_SLIP, &mover), wants);
                 node = dd_test_find(&network, 2);
                 assert_memory_equal(node->x, before, sizeof before);
                 double way[3], cross[3];
@@ -278,7 +269,6 @@ TEST(neighbours_go_in_their_plane_only)
         for (int held = 0; held < 3; held++) { /* 2: both */
             FREED_BY(dd_network_free) dd_network network;
             double far[3], x[2][3];
-            int64_t done = 0;
             make_screw(&network, origin, &c, 0, 20, 0.0, DD_FREE);
             for (int e = 0; e < 2; e++) {
                 const dd_tag end = e == 0 ? 1 : 3, more = e == 0 ? 4 : 5;
@@ -296,11 +286,20 @@ TEST(neighbours_go_in_their_plane_only)
             dd_v3_minus(dd_test_find(&network, node->arm[0].tag)->x, node->x, to1);
             dd_v3_minus(dd_test_find(&network, node->arm[1].tag)->x, node->x, to2);
             assert_true(dd_wants_cross_slip(c.kind, medium.mu, node, to1, to2));
-            assert_ok(dd_serial_cross_slip(&serial, &mover, &done));
-            assert_int_equal(done, held < 2);
+            assert_int_equal(dd_serial_pass(&serial, DD_SLIP, &mover), held < 2);
             assert_true((memcmp(dd_test_find(&network, 1)->x, x[0], sizeof x[0]) == 0) == (held != 1));
             assert_true((memcmp(dd_test_find(&network, 3)->x, x[1], sizeof x[1]) == 0) == (held != 0));
             dd_test_valid(&network, free_box);
         }
     }
+}
+
+TEST(failing_allocations_are_reported)
+{
+    const crystal c = crystal_of(DD_FCC);
+    FREED_BY(dd_network_free) dd_network network;
+
+    make_screw(&network, origin, &c, 0, 20, 0, DD_PINNED);
+    const dd_serial serial = serial_of(&network, free_box, &c, 0.5);
+    dd_test_without_memory(&serial, DD_SLIP, &mover, (dd_tag[4]){2, 1, 3});
 }

@@ -2,12 +2,10 @@
 /* Nodes, networks by tag, patches of them, the area that an operation sweeps, and operations on random networks.
  * tests/mpi/test_dd_topology has a moving tangle, tests/mpi/test_dd_strain the area of whole runs. */
 #include "dd_networks.h"
-#include "failing_malloc.h"
 #include "slow.h"
 #include "unit.h"
 
 #include "motion/mobility.h"
-#include "network/operations.h"
 #include "network/rewire.h"
 
 TEST(arms_come_and_go_in_order)
@@ -113,14 +111,6 @@ TEST(failing_allocations_change_nothing)
     }
 }
 
-static dd_rules rules_of(double max_seg, double rann)
-{
-    dd_rules rules = {.max_seg = max_seg, .min_seg = max_seg / 5, .r_tol = rann / 2};
-
-    assert_ok(dd_rules_complete(&rules));
-    return rules;
-}
-
 TEST(positions_fold_into_the_box)
 {
     dd_patch patch;
@@ -150,12 +140,8 @@ TEST(a_patch_holds_its_nodes_once_and_not_too_many)
     FREED_BY(dd_network_free) dd_network network;
     dd_patch patch;
     dd_test_random(&network, 3, 40, 20, cube);
-    const dd_rules rules = rules_of(30, 1);
-    dd_serial serial;
-    dd_serial_init(&serial, &network, corner, cube, &rules, 0);
-    assert_true(serial.next > 0 && dd_network_find(&network, DD_TAG(0, serial.next)) < 0);
+    const dd_serial serial = {.network = &network, .box = cube};
     const dd_tag tag[4] = {network.node[2].tag, network.node[1].tag, network.node[2].tag, DD_TAG(77, 7)};
-    dd_patch_init(&patch, corner, cube);
     assert_ok(dd_serial_gather(&serial, tag, 4, true, &patch));
     assert_int_equal(patch.at[0].node.tag, tag[0]);
     assert_int_equal(patch.at[1].node.tag, tag[1]);
@@ -195,16 +181,6 @@ TEST(planes_hold_line_and_burgers_vector)
     assert_memory_equal(n, tilted, sizeof n);
 }
 
-enum { REFINE, COARSEN, COLLIDE, SPLIT, KINDS };
-
-static int operate(dd_serial *serial, int kind, const dd_mover *mover, int64_t *done)
-{
-    return kind == REFINE    ? dd_serial_refine(serial, done)
-           : kind == COARSEN ? dd_serial_coarsen(serial, done)
-           : kind == COLLIDE ? dd_serial_collide(serial, done)
-                             : dd_serial_split(serial, mover, done);
-}
-
 static void glide(const void *user, const dd_node *node, const double (*to_neighbour)[3], const double force[3],
                   double velocity[3])
 {
@@ -218,7 +194,7 @@ TEST(operations_keep_a_networks_burgers_vectors)
     const dd_medium medium = {.mu = 0.3, .nu = 0.3, .a = 1, .core = 0.1};
     const dd_mover mover[3] = {
         {dd_test_drag, NULL, &medium, 0}, {glide, &law[0], &medium, 0}, {glide, &law[1], &medium, 0}};
-    int64_t done[KINDS] = {0};
+    int64_t done[DD_SLIP] = {0};
 
     for (uint64_t seed = 0; seed < (slow_here() ? 24 : 160); seed++) {
         FREED_BY(dd_network_free) dd_network network, before;
@@ -229,11 +205,11 @@ TEST(operations_keep_a_networks_burgers_vectors)
         dd_serial serial = dd_test_serial(&network, box, (dd_rules){.max_seg = 20, .min_seg = 4, .r_tol = 0.5});
         for (int pass = 0; pass < 3; pass++) {
             serial.rules.rann = 1.0 + (double)(seed % 6);
-            for (int turn = 0; turn < KINDS; turn++) {
-                const int kind = (turn + (int)seed) % KINDS;
+            for (int turn = 0; turn < DD_SLIP; turn++) {
+                const dd_kind kind = (dd_kind)((turn + (int)seed) % DD_SLIP);
                 const double force = dd_test_force(&network, pass);
-                assert_ok(operate(&serial, kind, &mover[(seed + (uint64_t)pass) % 3], &done[kind]));
-                assert_true(kind != REFINE || fabs(dd_test_force(&network, pass) - force) < 1e-9);
+                done[kind] += dd_serial_pass(&serial, kind, &mover[(seed + (uint64_t)pass) % 3]);
+                assert_true(kind != DD_REFINE || fabs(dd_test_force(&network, pass) - force) < 1e-9);
                 dd_test_valid(&network, box);
                 dd_test_conserved(&before, &network);
             }
@@ -241,7 +217,7 @@ TEST(operations_keep_a_networks_burgers_vectors)
             serial.rules.area_min = 40.0 * pass;
         }
     }
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int kind = 0; kind < DD_SLIP; kind++) {
         assert_true(done[kind] > (slow_here() ? 50 : 500));
     }
 }
@@ -288,26 +264,5 @@ TEST(a_bow_that_is_cut_sweeps_its_triangle)
     assert_ok(dd_slip_end(&slip, &patch, area));
     for (int k = 0; k < 9; k++) {
         assert_true(area[k] == 0.0);
-    }
-}
-
-TEST(lack_of_memory_is_told)
-{
-    SKIP_IF(!failing_malloc_works);
-    for (int64_t k = 0, failures = 1; failures; k++) {
-        FREED_BY(dd_patch_free) dd_patch patch;
-        FREED_BY(dd_slip_free) dd_slip slip = {0};
-        double area[9] = {0.0};
-        make_bow(&patch);
-        failing_malloc_start(k);
-        int code = dd_slip_begin(&slip, &patch);
-        if (code == EQP_OK) {
-            straighten(&patch);
-            code = dd_slip_end(&slip, &patch, area);
-        }
-        failures = failing_malloc_stop();
-        assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
-        assert_true((area[8] == 0.0) == (failures > 0));
-        assert_true(failures || k > 2);
     }
 }
