@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "dd_stress.h"
 #include "elastic/far.h"
 #include "failing_malloc.h"
 #include "slow.h"
@@ -46,55 +47,6 @@ done:
 static double uniform(double low, double high)
 {
     return low + (high - low) * eqp_random_uniform(5, 1, draws++);
-}
-
-/* The stress of a line element at R from it: the formula of the papers, written out again. */
-static void element_stress(const dd_medium *medium, const double R[3], const double b[3], const double dx[3],
-                           double s[6])
-{
-    static const int first[6] = {0, 1, 2, 1, 0, 0}, second[6] = {0, 1, 2, 2, 2, 1};
-    const double a2 = medium->a * medium->a, Ra = sqrt(R[0] * R[0] + R[1] * R[1] + R[2] * R[2] + a2);
-    const double c = medium->mu / (8 * acos(-1)), r3 = 1 / (Ra * Ra * Ra), r5 = r3 / Ra / Ra;
-
-    for (int v = 0; v < 6; v++) {
-        int p = first[v], q = second[v];
-        s[v] = 0;
-        for (int i = 0; i < 3; i++) {
-            double lap = -R[i] * (2 * r3 + 3 * a2 * r5);
-            double d3 = -((i == p) * R[q] + (p == q) * R[i] + (q == i) * R[p]) * r3 + 3 * R[i] * R[p] * R[q] * r5;
-            for (int m = 0; m < 3; m++) {
-                /* The permutation symbol, which is 0 for any other k. */
-                const int k = (6 - i - m) % 3;
-                const double e = (i - m) * (m - k) * (k - i) / 2.0;
-                s[v] += c * lap * b[m] * e * ((k == p) * dx[q] + (k == q) * dx[p]);
-                s[v] += 2 * c / (1 - medium->nu) * b[m] * e * (d3 - (p == q) * lap) * dx[k];
-            }
-        }
-    }
-}
-
-/* Adds the stress of a segment, moved by `shift`, times a factor: by quadrature. */
-static void add_stress(const dd_medium *medium, const dd_segment *segment, const double shift[3], const double x[3],
-                       double factor, double sum[6])
-{
-    static const double node[4] = {-0.861136311594052575, -0.339981043584856265, 0.339981043584856265,
-                                   0.861136311594052575};
-    static const double weight[4] = {0.347854845137453857, 0.652145154862546143, 0.652145154862546143,
-                                     0.347854845137453857};
-
-    for (int part = 0; part < 4; part++) {
-        for (int g = 0; g < 4; g++) {
-            double t = (part + 0.5 + 0.5 * node[g]) / 4, R[3], dx[3], s[6];
-            for (int d = 0; d < 3; d++) {
-                dx[d] = (segment->x2[d] - segment->x1[d]) * weight[g] / 8;
-                R[d] = x[d] - shift[d] - segment->x1[d] - t * (segment->x2[d] - segment->x1[d]);
-            }
-            element_stress(medium, R, segment->burgers, dx, s);
-            for (int v = 0; v < 6; v++) {
-                sum[v] += factor * s[v];
-            }
-        }
-    }
 }
 
 enum { N = 5, LOOPS = 6, SEGMENTS = 3 * LOOPS };
@@ -193,16 +145,20 @@ static void add_images(const scene *s, const double x[3], int shells, bool near,
             const int64_t k[3] = {image % (2 * most[0] + 1) - most[0],
                                   image / (2 * most[0] + 1) % (2 * most[1] + 1) - most[1],
                                   image / (2 * most[0] + 1) / (2 * most[1] + 1) - most[2]};
-            double shift[3];
+            dd_segment moved = s->segment[i];
+            double stress[6];
             bool is_near = true;
             for (int d = 0; d < 3; d++) {
                 /* Cells are near by the image of the segment that lies in its own one. */
                 const double first = s->segment[i].x1[d] - low[d];
-                shift[d] = edge[d] * ((double)k[d] - (s->medium.box[d] > 0 ? floor(first / edge[d]) : 0.0));
+                const double shift = edge[d] * ((double)k[d] - (s->medium.box[d] > 0 ? floor(first / edge[d]) : 0.0));
+                moved.x1[d] += shift;
+                moved.x2[d] += shift;
                 is_near = is_near && llabs(from[d] + k[d] * s->n[d] - to[d]) <= 1;
             }
-            if (is_near == near) {
-                add_stress(&s->medium, &s->segment[i], shift, x, 1.0, sum);
+            dd_stress_of_segment(&s->medium, &moved, x, stress);
+            for (int v = 0; is_near == near && v < 6; v++) {
+                sum[v] += stress[v];
             }
         }
     }

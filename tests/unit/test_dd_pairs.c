@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Forces between segments: against tables and quadrature, and what must hold for every pair. */
+/* Forces between segments, of a segment on itself and of an applied stress: against tables and quadrature, and
+ * symmetries of every pair. */
 #include "dd_segments.h"
 #include "dd_stress.h"
 #include "elastic/pairs.h"
@@ -397,6 +398,77 @@ TEST(closed_loops_push_each_other_equally)
             }
             dd_assert_below(dd_largest(total, 3) / most, 1e-12);
         }
+    }
+}
+
+/* A segment's own stress, integrated along it: it needs many panels because it is sharp near the ends. */
+TEST(elastic_self_force_is_that_of_the_own_stress)
+{
+    const dd_medium m = {.mu = 5, .nu = 0.2, .a = 2, .core = 1};
+    uint64_t draw = 1;
+
+    for (int i = 0; i < 20; i++) {
+        const dd_segment s = dd_draw_segment(&draw, 50, 40);
+        double expected[6], force[6];
+        force_by_quadrature(&m, &s, &s, 60, expected);
+        dd_self_elastic(&m, &s, force);
+        dd_assert_below(dd_deviation(force, expected, 6), 1e-9);
+    }
+}
+
+/* The core's energy is core * L (bs^2 + be^2 / (1 - nu)). */
+static double core_energy(const dd_medium *m, const dd_segment *s)
+{
+    double t[3];
+
+    for (int d = 0; d < 3; d++) {
+        t[d] = s->x2[d] - s->x1[d];
+    }
+    const double length = sqrt(dd_dot(t, t)), screw = dd_dot(s->burgers, t) / length;
+    const double edge2 = dd_dot(s->burgers, s->burgers) - screw * screw;
+    return m->core * length * (screw * screw + edge2 / (1 - m->nu));
+}
+
+TEST(core_force_is_the_derivative_of_its_energy)
+{
+    const dd_medium m = {.mu = 5, .nu = 0.2, .a = 2, .core = 0.7};
+    uint64_t draw = 2;
+
+    for (int i = 0; i < 20; i++) {
+        dd_segment s = dd_draw_segment(&draw, 50, 40);
+        double elastic[6], whole[6], core[6], expected[6];
+
+        dd_self_elastic(&m, &s, elastic);
+        dd_self_force(&m, &s, whole);
+        for (int k = 0; k < 6; k++) {
+            double *x = k < 3 ? &s.x1[k] : &s.x2[k - 3];
+            const double kept = *x, h = 1e-3;
+            *x = kept + h;
+            const double up = core_energy(&m, &s);
+            *x = kept - h;
+            expected[k] = (core_energy(&m, &s) - up) / (2 * h);
+            *x = kept;
+            core[k] = whole[k] - elastic[k];
+        }
+        dd_assert_below(dd_deviation(core, expected, 6), 1e-6);
+    }
+}
+
+/* A screw along z in shears of yz and zx, and an edge, which climbs. */
+TEST(applied_stress_pushes_both_ends_alike)
+{
+    static const struct {
+        dd_segment segment;
+        double stress[6], force[3];
+    } of[] = {{{{1, 2, 3}, {1, 2, 13}, {0, 0, 2}}, {0, 0, 0, 0.5, 0, 0}, {5, 0, 0}},
+              {{{1, 2, 3}, {1, 2, 13}, {0, 0, 2}}, {0, 0, 0, 0, 0.5, 0}, {0, -5, 0}},
+              {{{0, 0, 0}, {0, 0, 4}, {3, 0, 0}}, {1, 0, 0, 0, 0, 0}, {0, -6, 0}}};
+
+    for (int i = 0; i < COUNT_OF(of); i++) {
+        double force[6];
+        dd_peach_koehler(of[i].stress, &of[i].segment, force);
+        dd_assert_below(dd_deviation(force, of[i].force, 3), 1e-15);
+        dd_assert_below(dd_deviation(force + 3, of[i].force, 3), 1e-15);
     }
 }
 
