@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A molecular dynamics code of its own, balanced: soft spheres in a periodic box, link cells, velocity Verlet. A rank
- * has whole cells with their particles; which ones, the balancer says. usage: embed_balancer [METHOD [STEPS]] */
+ * has whole cells with their particles; which ones, the balancer says. usage: embed_balancer [METHOD] */
 #include <equipoise/balancer.h>
 #include <equipoise/more/comm.h>
 #include <equipoise/more/curve.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* M cells along an edge of the box, which is 1; N particles. */
-enum { M = 20, CELLS = M * M * M, N = 12000, MOST = 14 * N };
+enum { M = 20, CELLS = M * M * M, N = 12000, MOST = 14 * N, STEPS = 6 };
 static const double reach = 1.0 / M, dt = 2e-4;
 
 typedef struct particle {
@@ -21,7 +21,6 @@ typedef struct particle {
     int64_t index;
 } particle;
 
-static MPI_Comm comm;
 static int rank, size, home_of[CELLS]; /* rank of each cell, on all ranks */
 static particle p[MOST], copy[MOST];   /* n that live here, then copies of remote ones */
 static int to[MOST];                   /* where they are sent */
@@ -56,7 +55,7 @@ static int pair_force(const double a[3], const double b[3], double f[3])
 static int exchange(int64_t nsent, const particle *sent, int64_t at, int64_t *narrived)
 {
     particle *in = NULL;
-    const int code = eqp_send_records(comm, sizeof *sent, nsent, to, sent, narrived, &in);
+    const int code = eqp_send_records(MPI_COMM_WORLD, sizeof *sent, nsent, to, sent, narrived, &in);
 
     memcpy(p + at, in, in != NULL ? (size_t)*narrived * sizeof *in : 0);
     free(in);
@@ -171,8 +170,6 @@ static int move(double *seconds)
     return code;
 }
 
-/* ---- Callbacks for the balancer ---- */
-
 /* Every cell that lives here is an owner, with its work and the cells that it looks at. */
 static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
 {
@@ -209,19 +206,19 @@ static int follow(const eqp_advice *advice)
     for (int c = 0; c < CELLS; c++) {
         moved[c] = home_of[c] == rank ? advice->placement[at_home++].home : 0;
     }
-    MPI_Allreduce(moved, home_of, CELLS, MPI_INT, MPI_SUM, comm);
+    MPI_Allreduce(moved, home_of, CELLS, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     return migrate();
 }
 
-/* Step s of `steps`; step 0 computes the first forces, and what they cost the first map is made of. */
-static int step(int64_t s, int64_t steps, eqp_step *now)
+/* Step s; step 0 computes the first forces, and what they cost the first map is made of. */
+static int step(int64_t s, eqp_step *now)
 {
     const double begin = eqp_cpu_seconds();
     eqp_rank_row row = {.load = 0.0};
     eqp_advice advice = {.changed = false};
     int code;
 
-    EQP_TRY(s > 0 ? eqp_balancer_advise(balancer, steps - s, &advice, NULL) : EQP_OK);
+    EQP_TRY(s > 0 ? eqp_balancer_advise(balancer, STEPS - s, &advice, NULL) : EQP_OK);
     EQP_TRY(advice.changed ? follow(&advice) : EQP_OK);
     row.balance_seconds = eqp_cpu_seconds_since(begin);
     EQP_TRY(s > 0 ? move(&row.load) : compute_forces(&row.load));
@@ -251,7 +248,7 @@ static int check_pairs(void)
     int64_t nall = 0, count[2] = {npairs, 0};
     particle *all = NULL;
     double f[3];
-    int code = eqp_gather_records(comm, sizeof *p, n, p, &nall, &all);
+    int code = eqp_gather_records(MPI_COMM_WORLD, sizeof *p, n, p, &nall, &all);
 
     for (int64_t i = rank; i < nall; i += size) {
         for (int64_t j = 0; j < i; j++) {
@@ -259,14 +256,14 @@ static int check_pairs(void)
         }
     }
     free(all);
-    code = code == EQP_OK ? eqp_sum_int64(comm, 2, count) : code;
+    code = code == EQP_OK ? eqp_sum_int64(MPI_COMM_WORLD, 2, count) : code;
     return code == EQP_OK && nall == N && count[0] == count[1] ? EQP_OK : EQP_ERR_INTERNAL;
 }
 
 int main(int argc, char **argv)
 {
     const eqp_problem problem = {.survey = survey};
-    const int64_t steps = argc > 2 ? atoi(argv[2]) : 30, parts = 4096;
+    const int64_t parts = 4096;
     eqp_balancer_options options;
     const eqp_comparison whatif = {.nchoices = 1, .choice = &options.method, .ncounts = 1, .parts = &parts};
     eqp_compared *row = NULL;
@@ -274,18 +271,17 @@ int main(int argc, char **argv)
     int code;
 
     MPI_Init(&argc, &argv);
-    comm = MPI_COMM_WORLD;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     make_particles();
     EQP_TRY(migrate());
     EQP_TRY(eqp_balancer_options_init(&options, sizeof options));
     EQP_TRY(eqp_choice_parse(NULL, NULL, argc > 1 ? argv[1] : "auto", &options.method, NULL));
     options.calibrate = false; /* what is checked below is counted work, not seconds */
-    EQP_TRY(eqp_balancer_create(comm, &problem, &options, &balancer, NULL));
-    for (int64_t s = 0; s <= steps; s++) {
-        EQP_TRY(step(s, steps, &now));
-        if (rank == 0 && (now.rebalanced || s == steps)) {
+    EQP_TRY(eqp_balancer_create(MPI_COMM_WORLD, &problem, &options, &balancer, NULL));
+    for (int64_t s = 0; s <= STEPS; s++) {
+        EQP_TRY(step(s, &now));
+        if (rank == 0 && (now.rebalanced || s == STEPS)) {
             printf("step %d: imbalance %.1f%% by work %s\n", (int)s, 100.0 * now.imbalance_predicted, now.why);
         }
     }

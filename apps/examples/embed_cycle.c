@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A step of two kernels, each of which all ranks end together: pairs of all items, then reactions of the burning ones.
  * One number for each item cannot express that: ranks that are even in the sum wait in both kernels. Seconds follow
- * from counts here, so that the example says the same everywhere. usage: embed_cycle [METHOD [STEPS]] */
+ * from counts here, so that the example says the same everywhere. usage: embed_cycle [METHOD] */
 #include <equipoise/balancer.h>
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 6000, PAIRS = 0, REACTIONS = 1, KERNELS = 2 };
+enum { N = 6000, STEPS = 10, PAIRS = 0, REACTIONS = 1, KERNELS = 2 };
 
 static const double cost[KERNELS] = {1e-7, 4e-7}; /* seconds of one of each */
 
@@ -19,7 +19,6 @@ typedef struct thing {
     int64_t place, tag;
 } thing;
 
-static MPI_Comm comm;
 static int rank, size, to[N];
 static thing *item;
 static int64_t n; /* items that live here */
@@ -47,19 +46,14 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
 
     (void)user;
     for (int64_t i = 0; i < n; i++) {
-        eqp_owner owner = {.key = (uint64_t)item[i].place << 40,
-                           .pin = -1,
-                           .particles = 1,
-                           .home = rank,
-                           .at_home = i,
-                           .tag = item[i].tag,
-                           .bytes = sizeof *item,
-                           .interactions = 1};
+        eqp_owner owner = {
+            .pin = -1, .home = rank, .at_home = i, .tag = item[i].tag, .particles = 1, .interactions = 1};
         double load[KERNELS];
+        owner.key = (uint64_t)item[i].place << 40;
+        owner.bytes = sizeof *item;
         for (int k = 0; k < KERNELS; k++) {
-            const int64_t alone[KERNELS] = {k == PAIRS ? work_of(item[i].place, k) : 0,
-                                            k == REACTIONS ? work_of(item[i].place, k) : 0};
-            owner.count[k] = alone[k];
+            int64_t alone[KERNELS] = {0};
+            owner.count[k] = alone[k] = work_of(item[i].place, k);
             load[k] = eqp_survey_weigh(list, alone);
         }
         EQP_TRY(kind == EQP_SURVEY_WORK ? eqp_survey_add_phases(list, load) : EQP_OK);
@@ -78,7 +72,7 @@ static int follow(const eqp_advice *advice)
         item[i].tag = advice->placement[i].tag;
         to[i] = advice->placement[i].home;
     }
-    EQP_TRY(eqp_send_records(comm, sizeof *item, n, to, old, &n, &item));
+    EQP_TRY(eqp_send_records(MPI_COMM_WORLD, sizeof *item, n, to, old, &n, &item));
     free(old);
 done:
     return code;
@@ -95,7 +89,7 @@ static int compute(const eqp_map *map, int kernel, int64_t *work)
     for (int64_t i = 0; i < n; i++) {
         to[i] = eqp_map_own_rank(map, eqp_map_tag_in(map, item[i].tag, kernel));
     }
-    EQP_TRY(eqp_send_records(comm, sizeof *item, n, to, item, &nhere, &here));
+    EQP_TRY(eqp_send_records(MPI_COMM_WORLD, sizeof *item, n, to, item, &nhere, &here));
     for (int64_t i = 0; i < nhere; i++) {
         *work += work_of(here[i].place, kernel);
     }
@@ -128,7 +122,7 @@ done:
     return code;
 }
 
-static int run(const char *method, int64_t steps)
+static int run(const char *method)
 {
     const eqp_problem problem = {.nkinds = KERNELS, .nominal = cost, .survey = survey, .cycle = cycle, .apart = true};
     eqp_balancer_options options;
@@ -143,9 +137,9 @@ static int run(const char *method, int64_t steps)
     }
     EQP_TRY(eqp_balancer_options_init(&options, sizeof options));
     EQP_TRY(eqp_choice_parse(NULL, NULL, method, &options.method, &message));
-    EQP_TRY(eqp_balancer_create(comm, &problem, &options, &balancer, &message));
-    for (int64_t s = 0; s < steps; s++) {
-        EQP_TRY(step(balancer, steps - s, &now));
+    EQP_TRY(eqp_balancer_create(MPI_COMM_WORLD, &problem, &options, &balancer, &message));
+    for (int64_t s = 0; s < STEPS; s++) {
+        EQP_TRY(step(balancer, STEPS - s, &now));
     }
     if (rank == 0) {
         printf("%s: pairs uneven by %.1f%%, reactions by %.1f%%: %.1f%% of the step is work\n", method,
@@ -164,15 +158,10 @@ done:
 
 int main(int argc, char **argv)
 {
-    int code;
-
     MPI_Init(&argc, &argv);
-    EQP_TRY(eqp_comm_create(MPI_COMM_WORLD, &comm));
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    code = run(argc > 1 ? argv[1] : "levelled", argc > 2 ? atoi(argv[2]) : 10);
-    eqp_comm_free(&comm);
-done:
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const int code = run(argc > 1 ? argv[1] : "levelled");
     MPI_Finalize();
     return code != EQP_OK;
 }

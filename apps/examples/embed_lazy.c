@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Particles whose map is made while they move: by the last rank, which has no particles then, or in a thread where
  * there is one rank only. A dense clump flies through a thin gas, so that a map that comes late finds other work than
- * it was made for. usage: embed_lazy [WHO_MAKES_MAPS [STEPS]] */
+ * it was made for. */
 #include <equipoise/balancer.h>
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 6000 };
+enum { N = 6000, STEPS = 30 };
 static const double dt = 0.01;
 
 typedef struct particle {
@@ -74,16 +74,11 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
     (void)user;
     (void)kind;
     for (int64_t i = 0; i < n; i++) {
-        eqp_owner owner = {.id = p[i].id,
-                           .pin = -1,
-                           .particles = 1,
-                           .home = rank,
-                           .at_home = i,
-                           .tag = rank,
-                           .label = p[i].label,
-                           .bytes = sizeof *p,
-                           .count = {p[i].nsteps},
-                           .interactions = 1};
+        eqp_owner owner = {.id = p[i].id, .pin = -1, .home = rank, .at_home = i, .tag = rank, .label = p[i].label};
+        owner.count[0] = p[i].nsteps;
+        owner.particles = 1;
+        owner.interactions = 1;
+        owner.bytes = sizeof *p;
         memcpy(owner.centre, p[i].x, sizeof owner.centre);
         EQP_TRY(eqp_hilbert_keys(1, p[i].x, p[i].x + 1, p[i].x + 2, corner, 3.0, &owner.key));
         EQP_TRY(eqp_survey_add_owner(list, &owner));
@@ -115,14 +110,14 @@ done:
     return code;
 }
 
-static int step(int64_t s, int64_t steps, eqp_step *now)
+static int step(int64_t s, eqp_step *now)
 {
     eqp_advice advice = {.changed = false};
     eqp_rank_row row = {.load = 0.0};
     int64_t nsteps;
     int code;
 
-    EQP_TRY(s > 0 ? eqp_balancer_advise(balancer, steps - s, &advice, NULL) : EQP_OK);
+    EQP_TRY(s > 0 ? eqp_balancer_advise(balancer, STEPS - s, &advice, NULL) : EQP_OK);
     EQP_TRY(advice.changed ? follow(&advice) : EQP_OK);
     move(s, &row.load, &nsteps);
     EQP_TRY(eqp_balancer_record(balancer, &(eqp_work){.row = &row, .count = &nsteps}, now));
@@ -133,7 +128,7 @@ done:
     return code;
 }
 
-static int run(eqp_lazy *beside, int64_t steps)
+static int run(eqp_lazy *beside)
 {
     const eqp_problem problem = {.survey = survey, .label = label};
     eqp_balancer_options options;
@@ -148,8 +143,8 @@ static int run(eqp_lazy *beside, int64_t steps)
     options.calibrate = false; /* what is checked below is counted work, not seconds */
     options.lazy = beside;
     EQP_TRY(eqp_balancer_create(comm, &problem, &options, &balancer, NULL));
-    for (int64_t s = 0; s <= steps; s++) {
-        EQP_TRY(step(s, steps, &now));
+    for (int64_t s = 0; s <= STEPS; s++) {
+        EQP_TRY(step(s, &now));
         nlate += now.rebalanced && now.map_age > 0;
         EQP_TRY(now.rebalanced && now.imbalance_work > 0.1 ? EQP_ERR_INTERNAL : EQP_OK);
     }
@@ -169,9 +164,9 @@ int main(int argc, char **argv)
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given); /* a thread of the library calls no MPI */
     MPI_Comm_size(MPI_COMM_WORLD, &nranks);
-    EQP_TRY(eqp_lazy_options_parse(argc > 1 ? argv[1] : nranks > 1 ? "1:delay=3" : "thread:delay=3", &options, NULL));
+    EQP_TRY(eqp_lazy_options_parse(nranks > 1 ? "1:delay=3" : "thread:delay=3", &options, NULL));
     EQP_TRY(eqp_lazy_split(MPI_COMM_WORLD, &options, &comm, &beside, NULL));
-    code = eqp_lazy_serves(beside) ? eqp_balancer_serve(beside, NULL) : run(beside, argc > 2 ? atoi(argv[2]) : 30);
+    code = eqp_lazy_serves(beside) ? eqp_balancer_serve(beside, NULL) : run(beside);
     (void)eqp_lazy_leave(&beside, &lost);
     eqp_comm_free(&comm);
 done:

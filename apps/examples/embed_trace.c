@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { M = 32, CELLS = M * M, PHASES = 2, BYTES = 640 };
+enum { M = 32, CELLS = M * M, PHASES = 2, BYTES = 640, PARTS = 64 };
 
 /* Positions go out, forces come back. */
 static const int back[PHASES] = {0, 1}, ghosts[PHASES] = {1, 0};
@@ -42,16 +42,12 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
 
     (void)user;
     for (int64_t c = first_cell(rank); c < first_cell(rank + 1); c++) {
-        eqp_owner owner = {.id = c,
-                           .pin = c,
-                           .particles = 10,
-                           .home = rank,
-                           .at_home = c - first_cell(rank),
-                           .bytes = BYTES,
-                           .tag = rank,
-                           .centre = {(double)(c % M), (double)c / M, 0},
-                           .count = {work_of(c)},
-                           .interactions = 5};
+        eqp_owner owner = {.id = c, .pin = c, .home = rank, .tag = rank, .count = {work_of(c)}, .interactions = 5};
+        owner.at_home = c - first_cell(rank);
+        owner.centre[0] = (double)(c % M);
+        owner.centre[1] = (double)c / M;
+        owner.particles = 10;
+        owner.bytes = BYTES;
         EQP_TRY(eqp_hilbert_keys(1, &owner.centre[0], &owner.centre[1], &z, corner, M, &owner.key));
         for (int k = 0; k < 2 && kind == EQP_SURVEY_WORK; k++) {
             EQP_TRY(eqp_survey_add_pin(list, neighbour(c, k)));
@@ -86,16 +82,21 @@ done:
 }
 
 /* One row of a comparison; traced: exactly, else by the pins of the survey. */
-static int evaluate(bool traced, int64_t parts, eqp_compared *row)
+static int evaluate(bool traced, eqp_compared *row)
 {
+    const int64_t parts = PARTS;
     eqp_balancer *balancer = NULL;
     eqp_compared *rows = NULL;
     eqp_balancer_options options;
-    eqp_problem problem = {.user = &balancer, .nphases = PHASES, .back = back, .ghosts = ghosts, .survey = survey};
+    const eqp_problem problem = {.user = &balancer,
+                                 .nphases = PHASES,
+                                 .back = back,
+                                 .ghosts = ghosts,
+                                 .survey = survey,
+                                 .trace = traced ? trace : NULL};
     const eqp_comparison wanted = {.nchoices = 1, .choice = &options.method, .ncounts = 1, .parts = &parts};
     int code;
 
-    problem.trace = traced ? trace : NULL;
     EQP_TRY(eqp_balancer_options_init(&options, sizeof options));
     EQP_TRY(eqp_choice_parse(NULL, NULL, "sfc", &options.method, NULL));
     EQP_TRY(eqp_balancer_create(MPI_COMM_WORLD, &problem, &options, &balancer, NULL));
@@ -115,8 +116,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    EQP_TRY(evaluate(true, 64, &exact));
-    EQP_TRY(evaluate(false, 64, &pins));
+    EQP_TRY(evaluate(true, &exact));
+    EQP_TRY(evaluate(false, &pins));
     if (rank == 0) {
         printf("exact: imbalance %.1f%%, %lld bytes; by pins: %.1f%%, %lld bytes\n", 100 * exact.evaluated.imbalance,
                (long long)exact.evaluated.bytes_total, 100 * pins.evaluated.imbalance,
