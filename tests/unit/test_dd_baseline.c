@@ -75,9 +75,20 @@ static double below(int n, const double *wall, const double *load, double x)
     return sum;
 }
 
+/* The place with that much load below it, by bisection. */
+static double place_of(int n, const double *wall, const double *load, double target)
+{
+    double from = wall[0], to = wall[n];
+
+    for (int k = 0; k < 200; k++) {
+        const double middle = (from + to) / 2;
+        *(below(n, wall, load, middle) < target ? &from : &to) = middle;
+    }
+    return from;
+}
+
 /* One row of slabs. A wall goes to where the slab below it, which begins at its own new lower wall, has an equal part
- * of all that is left; not farther than 5 % of the slab it moves into, nor than 0.49 of a cell. The place is found by
- * bisection of the integral. */
+ * of all that is left; not farther than 5 % of the slab it moves into, nor than 0.49 of a cell. */
 static void move_row(int n, const double *load, double cell, double *wall)
 {
     double old[MOST + 1];
@@ -85,17 +96,8 @@ static void move_row(int n, const double *load, double cell, double *wall)
     memcpy(old, wall, (size_t)(n + 1) * sizeof *old);
     for (int i = 1; i < n; i++) {
         const double begin = below(n, old, load, wall[i - 1]), all = below(n, old, load, old[n]);
-        const double target = begin + (all - begin) / (n - i + 1);
-        double from = old[0], to = old[n];
-        for (int k = 0; k < 200; k++) {
-            const double middle = (from + to) / 2;
-            if (below(n, old, load, middle) < target) {
-                from = middle;
-            } else {
-                to = middle;
-            }
-        }
-        wall[i] = fmin(fmax(from, old[i] - fmin(0.49 * cell, 0.05 * (old[i] - old[i - 1]))),
+        const double place = place_of(n, old, load, begin + (all - begin) / (n - i + 1));
+        wall[i] = fmin(fmax(place, old[i] - fmin(0.49 * cell, 0.05 * (old[i] - old[i - 1]))),
                        old[i] + fmin(0.49 * cell, 0.05 * (old[i + 1] - old[i])));
     }
 }
@@ -134,12 +136,13 @@ static double load_in(const int n[3], const double *load, const range *r)
 {
     double sum = 0;
 
-    for (int i = r->first[0]; i < r->first[0] + r->count[0]; i++) {
-        for (int j = r->first[1]; j < r->first[1] + r->count[1]; j++) {
-            for (int k = r->first[2]; k < r->first[2] + r->count[2]; k++) {
-                sum += load[part_of(n, i, j, k)];
-            }
+    for (int p = 0; p < n[0] * n[1] * n[2]; p++) {
+        const int at[3] = {p / n[2] / n[1], p / n[2] % n[1], p % n[2]};
+        bool is_in = true;
+        for (int d = 0; d < 3; d++) {
+            is_in = is_in && at[d] >= r->first[d] && at[d] < r->first[d] + r->count[d];
         }
+        sum += is_in ? load[p] : 0;
     }
     return sum;
 }
@@ -197,11 +200,10 @@ static void bisect(boxed *b, const boxed *old, const double *load, const range *
     range half[2];
 
     if (d == 3) {
-        range octant = *r;
         if (r->count[0] * r->count[1] * r->count[2] == 1) {
             memcpy(b->box[part_of(b->n, r->first[0], r->first[1], r->first[2])], extent, 6 * sizeof *extent);
         } else {
-            bisect(b, old, load, &octant, 0, level + 1, begin, extent);
+            bisect(b, old, load, r, 0, level + 1, begin, extent);
         }
         return;
     }
@@ -221,17 +223,8 @@ static void bisect(boxed *b, const boxed *old, const double *load, const range *
     if (level >= begin) {
         const double walls[3] = {was[0], wall, was[1]};
         const double loads[2] = {load_in(b->n, load, &half[0]), load_in(b->n, load, &half[1])};
-        const double target = (loads[0] + loads[1]) * half[0].count[d] / r->count[d];
-        double from = was[0], to = was[1];
-        for (int k = 0; k < 200; k++) {
-            const double middle = (from + to) / 2;
-            if (below(2, walls, loads, middle) < target) {
-                from = middle;
-            } else {
-                to = middle;
-            }
-        }
-        wanted = low + (from - was[0]) / (was[1] - was[0]) * (high - low);
+        const double place = place_of(2, walls, loads, (loads[0] + loads[1]) * half[0].count[d] / r->count[d]);
+        wanted = low + (place - was[0]) / (was[1] - was[0]) * (high - low);
         wall = level == begin ? wall + 0.3 * (wanted - wall) : wanted;
     }
     for (int side = 0; side < 2; side++) {
@@ -302,8 +295,6 @@ static void follow(const int n[3], bool bisection, int every)
         }
         check_same(&b, boxes, cycle);
     }
-    print_message("%s, %d x %d x %d, DLBfreq %d: imbalance %.3f -> %.3f\n", bisection ? "bisection" : "sectioning",
-                  n[0], n[1], n[2], every, first, imbalance(&b));
     assert_true(n[0] * n[1] * n[2] == 1 || imbalance(&b) < first);
     eqp_boxes_free(boxes);
 }
