@@ -52,8 +52,8 @@ static inline void unit_free(void *pointer)
     free(*(void **)pointer);
 }
 
-/* Declarations of what the end of the block frees. */
-#define FREED_BY(function) __attribute__((cleanup(function)))
+/* Declarations of variables that the end of the block frees, and that nothing else needs to read. */
+#define FREED_BY(function) __attribute__((cleanup(function), unused))
 #define HEAP FREED_BY(unit_free)
 
 /* FREES(eqp_thing, eqp_thing_free) lets FREED(eqp_thing) *thing = ... declare one that the end of the block frees. */

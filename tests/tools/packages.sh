@@ -72,9 +72,9 @@ holds python3-equipoise usr/lib/python3/dist-packages/equipoise/__init__.py
 holds equipoise-doc usr/share/doc/equipoise/README.md usr/share/doc/equipoise/docs/{embed,methods}.md \
     usr/share/doc/equipoise/docs/batch/equipoise.{slurm,pbs}
 # The sampler's package depends on no other package of ours.
-depends=$(dpkg-deb -f libequipoise-sampling0_*.deb Depends)
+depends=$(dpkg-deb -f libequipoise-sampling0.2_*.deb Depends)
 [[ $depends =~ ^libc6\ [^,]*$ ]] || fail "the sampler depends on $depends"
-grep -q -w libopenmpi3 <(dpkg-deb -f libequipoise0_*.deb Depends) || ! dpkg-query -W libopenmpi3 >/dev/null 2>&1 ||
+grep -q -w libopenmpi3 <(dpkg-deb -f libequipoise0.2_*.deb Depends) || ! dpkg-query -W libopenmpi3 >/dev/null 2>&1 ||
     fail 'the library does not depend on MPI'
 
 # The loader finds libraries below /usr by itself.
