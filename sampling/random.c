@@ -85,40 +85,49 @@ static uint64_t sum_plain(int64_t n, const char *seed, uint64_t stream, uint64_t
 }
 
 #ifdef WITH_AVX2
-/* Four blocks at once, half the time of sum_plain(): compilers do not find the products of 32 bits. */
-__attribute__((target("avx2"))) static uint64_t sum_fours(int64_t n, const char *seed, uint64_t stream,
-                                                          uint64_t counter)
-{
-    const __m256i m0 = _mm256_set1_epi64x((int64_t)PHILOX_M0), m1 = _mm256_set1_epi64x((int64_t)PHILOX_M1);
-    const __m256i increment = _mm256_set1_epi64x((int64_t)join(PHILOX_W0, PHILOX_W1));
-    const __m256i low = _mm256_set1_epi64x(UINT32_MAX), lanes = _mm256_set_epi64x(3, 2, 1, 0);
-    __m256i sum = _mm256_setzero_si256();
-    uint64_t part[4];
-
-    for (int64_t i = 0; i < n; i += 4) {
-        __m256i c01 = _mm256_set1_epi64x((int64_t)counter);
-        __m256i c23 = _mm256_add_epi64(_mm256_set1_epi64x((int64_t)(stream + (uint64_t)i)), lanes);
-        __m256i key = _mm256_loadu_si256((const __m256i *)(seed + 8 * i));
-
-        for (int round = 0; round < PHILOX_ROUNDS; round++) {
-            const __m256i p0 = _mm256_mul_epu32(c01, m0), p1 = _mm256_mul_epu32(c23, m1);
-            const __m256i k0 = _mm256_and_si256(key, low), k1 = _mm256_srli_epi64(key, 32);
-            const __m256i c0 = _mm256_xor_si256(_mm256_srli_epi64(_mm256_xor_si256(p1, c01), 32), k0);
-            const __m256i c2 = _mm256_xor_si256(_mm256_srli_epi64(_mm256_xor_si256(p0, c23), 32), k1);
-
-            c01 = _mm256_or_si256(c0, _mm256_slli_epi64(p1, 32));
-            c23 = _mm256_or_si256(c2, _mm256_slli_epi64(p0, 32));
-            key = _mm256_add_epi32(key, increment);
-        }
-        sum = _mm256_add_epi64(sum, c01);
+/* sum_plain() with several blocks at once. The words c0 and c2, which are multiplied, stand in the upper halves of
+ * their lanes: a round takes one shift for the product and one for the word that is added. The products of 32 bits
+ * are intrinsics because compilers do not find them. */
+#define SUM_OF_LANES(name, isa, lanes, vector, products)                                                               \
+    __attribute__((target(isa))) static uint64_t name(int64_t n, const char *seed, uint64_t stream, uint64_t counter)  \
+    {                                                                                                                  \
+        typedef uint64_t words __attribute__((vector_size(8 * (lanes))));                                              \
+        const words none = {0}, m0 = none + PHILOX_M0, m1 = none + PHILOX_M1;                                          \
+        words place, sum = none;                                                                                       \
+        uint64_t total = 0;                                                                                            \
+                                                                                                                       \
+        for (int lane = 0; lane < (lanes); lane++) {                                                                   \
+            place[lane] = stream + (uint64_t)lane;                                                                     \
+        }                                                                                                              \
+        for (int64_t i = 0; i < n; i += (lanes)) {                                                                     \
+            words key, c01 = none + (counter << 32 | counter >> 32), c23 = place << 32 | place >> 32;                  \
+                                                                                                                       \
+            memcpy(&key, seed + 8 * i, sizeof key);                                                                    \
+            words k0 = key << 32, k1 = key & ~(uint64_t)UINT32_MAX;                                                    \
+            for (int round = 0; round < PHILOX_ROUNDS; round++) {                                                      \
+                const words p0 = (words)products((vector)(c01 >> 32), (vector)m0);                                     \
+                const words p1 = (words)products((vector)(c23 >> 32), (vector)m1);                                     \
+                c01 = p1 ^ c01 << 32 ^ k0;                                                                             \
+                c23 = p0 ^ c23 << 32 ^ k1;                                                                             \
+                k0 += (uint64_t)PHILOX_W0 << 32;                                                                       \
+                k1 += (uint64_t)PHILOX_W1 << 32;                                                                       \
+            }                                                                                                          \
+            sum += c01 << 32 | c01 >> 32;                                                                              \
+            place += (lanes);                                                                                          \
+        }                                                                                                              \
+        for (int lane = 0; lane < (lanes); lane++) {                                                                   \
+            total += sum[lane];                                                                                        \
+        }                                                                                                              \
+        return total;                                                                                                  \
     }
-    _mm256_storeu_si256((__m256i *)part, sum);
-    return part[0] + part[1] + part[2] + part[3];
-}
+
+SUM_OF_LANES(sum_fours, "avx2", 4, __m256i, _mm256_mul_epu32)
+SUM_OF_LANES(sum_eights, "avx512f", 8, __m512i, _mm512_mul_epu32)
 #endif
 
 uint64_t eqp_random_sum(int64_t n, const void *seed, uint64_t stream, uint64_t counter)
 {
+    const char *words = seed;
     uint64_t sum = 0;
     int64_t done = 0;
 
@@ -126,12 +135,18 @@ uint64_t eqp_random_sum(int64_t n, const void *seed, uint64_t stream, uint64_t c
         return 0;
     }
 #ifdef WITH_AVX2
+    if (__builtin_cpu_supports("avx512f")) {
+        done = n & ~(int64_t)7;
+        sum = sum_eights(done, words, stream, counter);
+    }
     if (__builtin_cpu_supports("avx2")) {
+        const int64_t before = done;
+
         done = n & ~(int64_t)3;
-        sum = sum_fours(done, seed, stream, counter);
+        sum += sum_fours(done - before, words + 8 * before, stream + (uint64_t)before, counter);
     }
 #endif
-    return sum + sum_plain(n - done, (const char *)seed + 8 * done, stream + (uint64_t)done, counter);
+    return sum + sum_plain(n - done, words + 8 * done, stream + (uint64_t)done, counter);
 }
 
 double eqp_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter)
