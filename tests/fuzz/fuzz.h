@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the fuzz targets: a promise that is checked, bytes taken one after the other, a file of given bytes.
- * A target is one file fuzz_NAME.c with LLVMFuzzerTestOneInput. It is linked with libFuzzer (run.sh), or with replay.c
- * into an ordinary test. */
+/* Helpers of the fuzz targets. A target is one file fuzz_NAME.c with LLVMFuzzerTestOneInput, linked with libFuzzer
+ * (run.sh) or with replay.c as an ordinary test. */
 #ifndef EQP_FUZZ_H
 #define EQP_FUZZ_H
 
@@ -22,7 +21,6 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 #define FUZZ_TEXT(text) #text
 #define FUZZ_LINE(line) FUZZ_TEXT(line)
 
-/* Holds for every input. */
 #define fuzz_require(condition)                                                                                        \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
@@ -31,7 +29,6 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
         }                                                                                                              \
     } while (0)
 
-/* A refusal is one line that says something. */
 static inline void fuzz_require_line(const eqp_message *message)
 {
     fuzz_require(message->text[0] != '\0' && memchr(message->text, '\0', sizeof message->text));
@@ -65,13 +62,13 @@ static inline uint64_t fuzz_word(fuzz_bytes *in, int bytes)
     return word;
 }
 
-/* 0 .. n - 1, n <= 256 */
+/* n <= 256 */
 static inline int fuzz_below(fuzz_bytes *in, int n)
 {
     return fuzz_byte(in) % n;
 }
 
-/* A folder of this process, gone when it ends well. fuzz_path: a name in it, until the fourth next call. */
+/* A name in a folder of this process, which is removed if the process ends well. Valid until the fourth next call. */
 const char *fuzz_path(const char *name);
 void fuzz_save(const char *path, const void *data, size_t size);
 

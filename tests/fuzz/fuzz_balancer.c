@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A balancer's bytes, as one rank takes them in. They are those of a run, with changes that the input says and the
- * checksum that belongs to them, as make_balancer() in make_corpus.py writes them. What is taken in can be packed and
- * taken in again, and the run goes on. */
+/* A balancer's saved bytes, changed as the input says and given a valid checksum (make_balancer() in make_corpus.py),
+ * are read by one rank. If they are accepted, the balancer can be packed and read again, and the run continues. */
 #include "fuzz.h"
 
 #include "base/internal.h"
@@ -12,7 +11,6 @@
 
 enum { OWNERS = 12, STEPS = 6, MOST_CHANGES = 64, CHANGE = 6 };
 
-/* How a run is balanced, by the first byte. */
 static const char *const method[] = {"sfc", "auto", "sfc:split"};
 static const char *const renewal[] = {"auto", "repair", "gain", "3"};
 
@@ -67,7 +65,7 @@ static int step(world *w, int64_t number)
     return code == EQP_OK ? eqp_balancer_record(w->balancer, &(eqp_work){.row = &row, .count = count}, NULL) : code;
 }
 
-/* Bytes of a run: [*size] owned by the caller. */
+/* [*size], owned by the caller. */
 static uint8_t *pack_run(uint8_t how, size_t *size)
 {
     void *bytes = NULL;
@@ -93,7 +91,7 @@ static void change(fuzz_bytes in, size_t size, uint8_t *bytes)
     }
 }
 
-/* Whatever is known of a run, its next steps end, and so do its bytes. */
+/* Whatever was read, the next steps and the next save return. */
 static void go_on(world *w)
 {
     void *bytes = NULL;

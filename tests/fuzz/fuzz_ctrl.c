@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parameters of dislocation runs. */
 #include "fuzz.h"
 #include "io/paradis_text.h"
 
@@ -46,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_require(nignored >= 0 && (nignored == 0) == (ignored.text[0] == '\0'));
     require_complete(control);
     fuzz_require((nignored == 0) == (control.others == NULL));
-    /* Writing waits for the disk: not every time. */
+    /* Writing waits for the disk, so only some inputs are written. */
     if (size % 4 == 0) {
         fuzz_require(eqp__paradis_control_write(path, &control, NULL) == EQP_OK);
         fuzz_require(eqp_paradis_control_read(path, &again, &nignored, NULL, NULL) == EQP_OK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command line of dislocation: one argument per line. Small networks are generated. */
+/* The command line of dislocation, one argument per line. Small networks are generated. */
 #include "command_line.h"
 
 #include "drive/settings.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Evaluations as bytes, from elsewhere. The first byte says how many parts and phases the reader has, the rest is
- * merged, with the checksum that belongs to it; what is taken in can be counted by every plan, and packed again. */
+/* Received evaluations. The first byte chooses the parts and phases of the reader; the rest is merged with a valid
+ * checksum. An evaluation that is accepted can be counted by every plan and packed again. */
 #include "fuzz.h"
 
 #include "base/internal.h"
@@ -53,7 +53,6 @@ static void count(eqp_evaluation *evaluation)
     }
 }
 
-/* An evaluation packs to bytes that make the same evaluation. */
 static void pack_again(eqp_evaluation *evaluation, uint8_t how)
 {
     eqp_evaluation *other = create(how);
@@ -80,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_require(bytes && eqp__evaluation_merge(evaluation, size - head, data + head) == EQP_ERR_FORMAT);
     memcpy(bytes, data + head, size - head);
     eqp__seal(bytes, sealed);
-    /* Twice: what the first has brought is there when the second is checked. */
+    /* The second merge meets the contents of the first. */
     for (int i = 0; i < 2; i++) {
         const int code = eqp__evaluation_merge(evaluation, sealed, bytes);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables of reference forces, as --check-forces reads them. */
 #include "fuzz.h"
 
 #include "physics/elastic/check_table.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GADGET format 1 and 2, alone or as a set of two files: the first byte says which, and for a set how much of the rest
- * is the first of them. */
+/* GADGET formats 1 and 2 as one file or a set of two. The first byte says which, and where the set is cut. */
 #include "snapshot.h"
 
 #include <unistd.h>
@@ -88,9 +87,9 @@ static void mend_all(mending *m, size_t real, size_t id)
     }
 }
 
-/* Makes bytes look like GADGET format 1 or 2 again, so that changes of what is inside get past the lengths. The bits of
- * seed choose the changes: only the second length of each record; or also the counts, which are made small, and the
- * lengths and labels of all blocks. Does nothing where there is too little. */
+/* Repairs GADGET framing so that changes of the contents get past the checks of lengths. Bits of `seed` choose the
+ * repairs: the second length of each record only, or also small counts and the lengths and labels of all blocks. Does
+ * nothing to short input. */
 static void fuzz_mend_gadget(uint8_t *data, size_t size, unsigned int seed)
 {
     mending m = {.data = data, .size = size};
@@ -107,7 +106,7 @@ static void fuzz_mend_gadget(uint8_t *data, size_t size, unsigned int seed)
     }
 }
 
-/* 0: a file. Otherwise a set, cut at 1/256 ... 255/256. */
+/* 0: one file, otherwise a set cut at 1/256 ... 255/256. */
 static size_t first_of(const uint8_t *data, size_t size)
 {
     return data[0] == 0 ? size - 1 : (size - 1) * data[0] / 256;

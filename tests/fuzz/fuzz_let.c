@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The essential tree that another rank sends: its blocks with a few changes, grafted one by one onto a tree that waits
+/* Essential trees received from another rank: their blocks are changed and grafted one by one onto a tree that waits
  * for them. The first bytes choose particles and ranks, the rest the changes. */
 #include "fuzz.h"
 
@@ -7,13 +7,12 @@
 
 #include <equipoise/error.h>
 
-/* Trees without moments are for walks with a cutoff. */
+/* Trees without moments can only be walked with a cutoff. */
 static bh_mac mac_for(const bh_tree *tree)
 {
     return (bh_mac){.theta = 0.5, .G = 1, .cutoff = tree->bare ? 0.1 * tree->box.side : 0};
 }
 
-/* Blocks one after another. */
 typedef struct letter {
     unsigned char *bytes;
     size_t size;
@@ -57,7 +56,7 @@ static void cut(letter *out, size_t at)
     }
 }
 
-/* Copies of other places as well as strange numbers: they look right where they come to stand. */
+/* Copies bytes from elsewhere in the tree as well as odd numbers, since copies look valid. */
 static void change(letter *out, fuzz_bytes *in)
 {
     static const uint64_t strange[] = {0,          1,         8,         (uint64_t)-1,       (uint64_t)1 << 31,
@@ -115,7 +114,7 @@ static void walk(const bh_part *part)
     }
 }
 
-/* One block, in memory of its own size, so that a sanitizer sees where it ends. */
+/* The block has an allocation of its own size, so that a sanitizer sees reads beyond it. */
 static void graft(bh_tree *tree, int home, const unsigned char *block, size_t size)
 {
     unsigned char *bytes = malloc(size > 0 ? size : 1);

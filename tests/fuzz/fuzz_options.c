@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command line of barneshut: one argument per line. */
+/* The command line of barneshut, one argument per line. */
 #include "command_line.h"
 
 #include "drive/settings.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* report.json, traffic.csv and hindsight.csv of a run of three ranks as its page packs them; a zero byte ends each. */
+/* report.json, traffic.csv and hindsight.csv of a run of three ranks, each ended by a zero byte. */
 #include "fuzz.h"
 
 #include "page/pack.h"

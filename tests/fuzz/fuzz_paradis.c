@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Networks of dislocations. Where the input holds a byte 1, it is cut there into several files. */
+/* Networks of dislocations, cut into several files at each byte 1. */
 #include "fuzz.h"
 #include "io/paradis_text.h"
 
@@ -60,7 +60,7 @@ static void require_node(const eqp_paradis_node *node, const eqp_paradis_arm *ar
     fuzz_require(eqp__paradis_check_node(node, arm, NULL) == EQP_OK);
 }
 
-/* Reads in blocks of `most`; rc is that of the first call that failed. */
+/* Reads in blocks of `most`; rc is that of the first failing call. */
 static network read_network(const char *path, int64_t most, eqp_paradis_header *header, int64_t bytes)
 {
     eqp_paradis_reader *reader = NULL;
@@ -104,7 +104,7 @@ static void require_same(const network *a, const network *b)
 {
     fuzz_require(a->rc == b->rc);
     if (a->rc != EQP_OK) {
-        return; /* how many nodes came out before the error depends on the blocks */
+        return; /* how many nodes are read before an error depends on the blocks */
     }
     fuzz_require(a->n == b->n && a->narms == b->narms);
     for (int64_t i = 0; i < a->n; i++) {

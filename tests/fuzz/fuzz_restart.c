@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --restart: what a run goes on from, as one rank reads it. The first byte is the number of steps that are asked for.
- */
+/* A restart file as one rank reads it. The first byte is the number of steps requested. */
 #include "hdf5_make.h"
 
 #include "drive/files/input.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* samples.bin as the page of a run packs it. */
 #include "fuzz.h"
 
 #include "page/pack.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Declared speed functions and the shares by each model: all items are shared out, for any functions. */
+/* Declared speed functions: for any functions, each model distributes all items. */
 #include "fuzz.h"
 
 #include <equipoise/more/models.h>

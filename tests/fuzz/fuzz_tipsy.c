@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* TIPSY of either byte order. */
+/* TIPSY in either byte order. */
 #include "snapshot.h"
 
 enum { HEADER = 32, KINDS = 3 };
@@ -13,12 +13,12 @@ static void put_u32(uint8_t *at, uint32_t value, bool big)
     }
 }
 
-/* A header that fits the length: a few particles of each kind, then dark ones as there is room. The rest is cut. */
+/* Makes the header fit the length: a few particles of each kind, then dark ones. The rest is cut. */
 static size_t make_fit(uint8_t *data, size_t size, unsigned int seed)
 {
     bool big = seed & 1;
     uint32_t kind[KINDS] = {seed >> 1 & 1, 0, seed >> 2 & 1}, n = 0;
-    const uint32_t doubles = 12 * (seed >> 3 & 3) % 36; /* bytes more of a record */
+    const uint32_t doubles = 12 * (seed >> 3 & 3) % 36; /* extra bytes per record */
     size_t needed = HEADER + kind[0] * (record_bytes[0] + doubles) + kind[2] * (record_bytes[2] + doubles);
 
     if (size < needed) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Traces as equipoise-compare reads them: tables, boxes, JSON and dumps, as their content says. A first byte above 127
- * puts the rest, from a line "===" on, into a file of edges. (HDF5's own container is left alone: see hdf5_make.h.) */
+/* Traces of any format that equipoise-compare reads. If the first byte exceeds 127, everything after a line "===" goes
+ * into a file of edges. HDF5 containers are skipped, see hdf5_make.h. */
 #include "fuzz.h"
 
 #include "trace.h"

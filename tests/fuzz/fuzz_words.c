@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Words of the command line: a method with its options, lists of methods, exchange plans. One per line. */
+/* Words of the command line, one per line: methods with options, lists of methods, exchange plans. */
 #include "command_line.h"
 
 #include "drive/settings.h"
@@ -56,7 +56,7 @@ static void parse_method(const char *text)
     free(choices);
 }
 
-/* A plan that is understood has a name that means the same plan. */
+/* An accepted plan has a name that parses to the same plan. */
 static void parse_plan(const char *text)
 {
     const eqp_exchange_plan before = {EQP_STAGES_LOG, 5, 6};

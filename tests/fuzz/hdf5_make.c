@@ -16,7 +16,7 @@ typedef struct maker {
     int64_t n[TYPES];
 } maker;
 
-/* Flags: oddities of the next object. */
+/* The flags of the next object's oddities. */
 static int next_strange(maker *m)
 {
     int byte = fuzz_byte(&m->in);
@@ -69,7 +69,7 @@ static hid_t half(void)
     return type;
 }
 
-/* A stored type; owned by the caller. */
+/* Returns a stored type, owned by the caller. */
 static hid_t choose_type(maker *m)
 {
     const hid_t plain[] = {H5T_STD_I8LE,    H5T_STD_U8BE,   H5T_STD_I16BE,  H5T_STD_U32LE,
@@ -115,7 +115,7 @@ static hsize_t choose_length(maker *m, hsize_t usual)
     return k < 10 ? strange[k] : k == 10 ? usual : k == 11 ? usual + 1 : usual - (usual > 0);
 }
 
-/* A shape of up to 4 dimensions; dimension and its number in and out. H5S_NULL: -1. */
+/* Chooses a shape of up to 4 dimensions. H5S_NULL: *ndims = -1. */
 static void choose_shape(maker *m, int *ndims, hsize_t dimension[4])
 {
     hsize_t usual[4] = {dimension[0], *ndims > 1 ? dimension[1] : 3, 1, 1};
@@ -146,7 +146,7 @@ static hsize_t count_points(int ndims, const hsize_t *dimension)
     return points;
 }
 
-/* Numbers of 8 bytes: repeated from the usual ones, or from the input. */
+/* Values of 8 bytes: the usual ones repeated, or values from the input. */
 static uint64_t *make_values(maker *m, hsize_t points, int usual_n, const void *usual, bool other)
 {
     static const double strange_real[] = {0, -1, 1e18, 1e308, -1e308, 5e-324};
@@ -220,7 +220,7 @@ static void put_integer(maker *m, hid_t at, const char *name, int64_t value)
     put_attribute(m, at, name, 0, H5T_STD_I32LE, H5T_NATIVE_INT64, &value);
 }
 
-/* Filters on numbers come first: in another order HDF5 itself writes beyond its memory. */
+/* Number filters come first: in another order HDF5 itself writes beyond its memory. */
 static void choose_filters(maker *m, hid_t properties)
 {
     const int filters = fuzz_byte(&m->in);
@@ -240,11 +240,11 @@ static void choose_filters(maker *m, hid_t properties)
         H5Pset_fletcher32(properties);
     }
     if (filters & 32) {
-        H5Pset_filter(properties, 307, H5Z_FLAG_OPTIONAL, 0, NULL); /* one that is not there */
+        H5Pset_filter(properties, 307, H5Z_FLAG_OPTIONAL, 0, NULL); /* a filter that does not exist */
     }
 }
 
-/* Chunks, filters, other files. grows: the shape must have no upper limits. */
+/* Chooses chunks, filters, external files. grows: the shape must have no upper limits. */
 static hid_t choose_layout(maker *m, int ndims, const hsize_t *dimension, bool *grows)
 {
     hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
@@ -280,7 +280,7 @@ static hid_t choose_layout(maker *m, int ndims, const hsize_t *dimension, bool *
     return properties;
 }
 
-/* Something else of that name: links, groups, types. */
+/* Creates a link, group or type under the name of a dataset. */
 static void put_other_kind(maker *m, hid_t at, const char *name)
 {
     hid_t object = -1, type;
@@ -312,8 +312,7 @@ static void put_other_kind(maker *m, hid_t at, const char *name)
     }
 }
 
-/* The decoders of these filters are not made for bytes that no encoder has written: a test of HDF5, not of the reader.
- */
+/* These filters' decoders cannot handle bytes that no encoder wrote, which would test HDF5, not the reader. */
 static bool is_fragile(hid_t properties)
 {
     for (int i = 0; i < H5Pget_nfilters(properties); i++) {
@@ -328,7 +327,7 @@ static bool is_fragile(hid_t properties)
     return false;
 }
 
-/* Writes all, or raw bytes as a chunk of what should be packed. */
+/* Writes all values, or raw bytes as a chunk that should be filtered. */
 static void write_values(maker *m, hid_t dataset, hid_t properties, hid_t memory, hsize_t points, const uint64_t *value,
                          bool other)
 {
@@ -469,7 +468,7 @@ static void put_rest(maker *m)
     }
 }
 
-/* In memory, then as bytes into a real file. */
+/* Builds the file in memory, then writes it to disk. */
 static int64_t save_image(const char *path, hid_t file)
 {
     ssize_t size;
@@ -485,7 +484,7 @@ static int64_t save_image(const char *path, hid_t file)
     return (int64_t)size;
 }
 
-/* A complete snapshot of one particle; reading it is an error. */
+/* Makes the complete snapshot of one particle that must not be read. */
 static void make_other(void)
 {
     static bool made;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HDF5 files that the HDF5 library itself has made, from bytes that say what is in them: which groups, attributes and
- * datasets, of which types, shapes, layouts and values. Flipped bits in the container find faults of the HDF5 library
- * (1.10.8 reads beyond a heap block in H5Aexists, for one); these files find ours. */
+/* HDF5 files written by the HDF5 library from bytes that describe groups, attributes and datasets with their types,
+ * shapes, layouts and values. Flipping bits in the container finds faults of HDF5 (1.10.8 reads beyond a heap block in
+ * H5Aexists); these files find ours. */
 #ifndef EQP_FUZZ_HDF5_MAKE_H
 #define EQP_FUZZ_HDF5_MAKE_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For targets that call what is collective, on one rank. */
+/* One rank of MPI for targets that make collective calls. */
 #include "fuzz.h"
 
 #include <mpi.h>
 
-/* Memory that Open MPI holds until the end is no leak of ours, and its plugins are unloaded when the detector runs,
- * so that no suppression can name them. NULL without LeakSanitizer. */
+/* Open MPI holds memory until exit, and its plugins are unloaded when the leak detector runs, so suppressions cannot
+ * name them. NULL without LeakSanitizer. */
 void __lsan_disable(void);
 void __lsan_enable(void);
 #pragma weak __lsan_disable

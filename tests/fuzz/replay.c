@@ -25,7 +25,7 @@ static size_t draw(size_t n)
     return (size_t)((z ^ (z >> 31)) % n);
 }
 
-/* libFuzzer's mutator for custom mutators: inserts, removes or changes a byte, or cuts the end. */
+/* Stands in for libFuzzer's mutator: inserts, removes or changes a byte, or cuts the end. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
 {
     size_t at = size ? draw(size) : 0;
@@ -57,7 +57,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
 
 static void run(const uint8_t *data, size_t size)
 {
-    /* In memory of its own size, so that a sanitizer sees where it ends. */
+    /* An allocation of its own size, so that a sanitizer sees reads beyond it. */
     uint8_t *copy = malloc(size + (size == 0));
 
     fuzz_require(copy);
@@ -110,7 +110,7 @@ static int compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* In the order of the names, so that all machines do the same. */
+/* Sorted by name, so that all machines do the same. */
 static int run_folder(const char *path)
 {
     DIR *folder = opendir(path);
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
         (void)LLVMFuzzerInitialize(&argc, &argv);
     }
     for (int i = 1; i < argc; i++) {
-        FILE *file = fopen(argv[i], "rb+"); /* which no folder can be */
+        FILE *file = fopen(argv[i], "rb+"); /* opening a folder for writing fails */
         if (file != NULL) {
             run_as_it_is(file);
             (void)fclose(file);

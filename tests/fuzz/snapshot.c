@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* More than this is not read whole: that it was believed at all is what matters. */
+/* Larger snapshots are opened but not read. */
 enum { MOST_READ = 1 << 16, REALS = 7 };
 
 typedef struct columns {
@@ -58,7 +58,7 @@ static void check_info(const eqp_snapshot_info *info, int64_t bytes)
         sum += info->type_n[t];
     }
     fuzz_require(sum == info->n);
-    /* Less than a megabyte needs no excuse; beyond it the best packer there is does not reach 4096. */
+    /* Below 2^18 particles any count is allowed; above, the best compression does not reach a factor of 4096. */
     fuzz_require(info->n <= 1 << 18 || info->n / 4096 <= bytes);
     for (size_t i = 0; i < sizeof real / sizeof *real; i++) {
         fuzz_require(isfinite(real[i]));
@@ -86,7 +86,7 @@ static void check_values(const columns *c, const eqp_snapshot_info *info)
     fuzz_require(c->n != info->n || memcmp(type_n, info->type_n, sizeof type_n) == 0);
 }
 
-/* A slice has what the whole has there. */
+/* A slice equals that range of the whole. */
 static void check_slice(const eqp_snapshot *s, const columns *whole, int64_t first, int64_t n)
 {
     columns part = columns_new(n);
@@ -183,7 +183,7 @@ void fuzz_snapshot(const char *path, int64_t bytes)
     if (code != EQP_OK) {
         fuzz_require(is_refusal(code) && !s);
         fuzz_require_line(&message);
-        /* The file at fault may be another one of the set. */
+        /* In a set, the faulty file may be another one. */
         fuzz_require(strncmp(message.text, path, (size_t)(strrchr(path, '/') - path)) == 0);
         return;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts the calls of MPI that may wait for another rank: collective ones that block, those that do not, and messages
- * sent. Calls on a communicator of one rank never wait and do not count. */
+/* Counts MPI calls that may wait for another rank: blocking and nonblocking collectives, and messages sent. Calls on a
+ * communicator of one rank do not count. */
 #ifndef EQP_COUNTED_CALLS_H
 #define EQP_COUNTED_CALLS_H
 

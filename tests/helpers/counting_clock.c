@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A preload: clocks of CPU time count their readings, COUNTING_TICK microseconds (1) each, so that results that depend
- * on measured times are the same in every run. Wall clocks go on. With SIGNAL_AT_SEND="SIGNAL N" the process sends
- * itself that signal when it begins its N-th message: a rank fails at a point of its work and not of time. With
- * PEAK_FILE=FILE each process appends a line to FILE when it ends: the peak of its address space in kB. */
+/* Preload: CPU clocks advance by COUNTING_TICK microseconds (1) per reading, so results that depend on measured times
+ * are reproducible. Wall clocks are unchanged. With SIGNAL_AT_SEND="SIGNAL N" the process signals itself when it
+ * begins its N-th message. With PEAK_FILE=FILE each process appends the peak of its address space in kB to FILE at
+ * exit. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

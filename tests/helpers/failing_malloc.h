@@ -24,13 +24,13 @@
 #include <unistd.h>
 
 static int64_t failing_malloc_left = -1; /* -1: nothing fails */
-static int failing_malloc_single;        /* whether all go on after the one that failed */
-static int64_t failing_malloc_seen;      /* allocations since the start, without refused ones */
-/* Told of each allocation that succeeds, if it is set. */
+static int failing_malloc_single;        /* true: only one allocation fails */
+static int64_t failing_malloc_seen;      /* successful allocations since the start */
+/* Called after each successful allocation; NULL allowed. */
 static void (*failing_malloc_watcher)(int64_t successes);
 static int64_t failing_malloc_failures;
 
-/* Where the code lies whose allocations may fail; see failing_malloc_only_ours(). 0 modules: everywhere. */
+/* Address ranges of the code whose allocations may fail, see failing_malloc_only_ours(). 0 modules: everywhere. */
 enum { FAILING_MALLOC_MODULES = 16 };
 static struct {
     uintptr_t begin, end;
@@ -45,14 +45,14 @@ static inline void failing_malloc_start(int64_t successes)
     failing_malloc_left = successes;
 }
 
-/* The same, but only the first allocation after the successful ones fails. */
+/* Only the first allocation after the successful ones fails. */
 static inline void failing_malloc_start_single(int64_t successes)
 {
     failing_malloc_start(successes);
     failing_malloc_single = 1;
 }
 
-/* Allocations that failed since the start. */
+/* Returns the number of failed allocations since the start. */
 static inline int64_t failing_malloc_stop(void)
 {
     failing_malloc_left = -1;
@@ -71,14 +71,14 @@ static inline int64_t failing_malloc_stop(void)
 #if defined(__GLIBC__) && !defined(FAILING_MALLOC_SANITIZED)
 enum { failing_malloc_works = 1 };
 
-/* AddressSanitizer's own names; absent without it. Asking the dynamic linker instead would allocate too early there. */
+/* AddressSanitizer's own names, NULL without it; dlsym() would allocate too early there. */
 __attribute__((weak)) void *__interceptor_malloc(size_t size);
 __attribute__((weak)) void *__interceptor_calloc(size_t count, size_t size);
 __attribute__((weak)) void *__interceptor_realloc(void *old, size_t size);
 __attribute__((weak)) void *__interceptor_aligned_alloc(size_t alignment, size_t size);
 
 #ifndef RTLD_NEXT
-#define RTLD_NEXT ((void *)-1L) /* of <dlfcn.h> for programs that ask for all of GNU */
+#define RTLD_NEXT ((void *)-1L) /* <dlfcn.h> declares it with _GNU_SOURCE only */
 #endif
 
 static inline int failing_malloc_concerns(const void *caller)
@@ -162,7 +162,7 @@ void *aligned_alloc(size_t alignment, size_t size)
     return failing_malloc_refuses(__builtin_return_address(0)) ? NULL : next(alignment, size);
 }
 
-/* AddressSanitizer's strdup() would go past the above. */
+/* AddressSanitizer's strdup() would bypass malloc() above. */
 char *strdup(const char *text)
 {
     size_t size = strlen(text) + 1;
@@ -181,8 +181,8 @@ enum { failing_malloc_works = 0 };
  *     } */
 #define FAILING_MALLOC(k, call) (failing_malloc_start(k), (void)(call), failing_malloc_stop() > 0)
 
-/* Makes the call with ever more allocations that succeed, until none fails. Returns their number, or -1 if a call did not
- * return `refusal` when an allocation failed or 0 when none did; where failing is impossible INT64_MAX. */
+/* Repeats the call with 0, 1, 2, ... successful allocations until none fails. Returns their number; -1 if a call did
+ * not return `refusal` on a failed allocation or 0 otherwise; INT64_MAX where allocations cannot be made to fail. */
 static inline int64_t failing_malloc_sweep(int (*call)(void *data), void *data, int refusal)
 {
     for (int64_t k = 0; failing_malloc_works; k++) {
@@ -196,8 +196,8 @@ static inline int64_t failing_malloc_sweep(int (*call)(void *data), void *data, 
     return INT64_MAX;
 }
 
-/* From now on only allocations of this project fail, those of the program itself and of libequipoise*: what other
- * libraries do without memory is not ours to test. Returns 0 where that cannot be had: skip the test. */
+/* From now on only allocations of the program and of libequipoise* fail, not those of other libraries. Returns 0 where
+ * this is impossible: skip the test. */
 static inline int failing_malloc_only_ours(void)
 {
     static char self[4096], line[8192];

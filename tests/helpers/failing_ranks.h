@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collective calls in which one rank runs out of memory: each rank in turn, at each place of the program that
- * allocates, by each path of two or three calls to that place, the first and the last time. A failure that an earlier
- * check of the same action has seen on a rank is not tried again. Only this project's allocations fail, not those of
- * MPI and other libraries. Include it once in a program, after harness.h. */
+/* Collective calls in which one rank runs out of memory: each rank in turn, at each place that allocates, by each path
+ * of two or three calls to that place, the first and the last time. A failure already checked on a rank for the same
+ * action is skipped. Only this project's allocations fail. Include once per program, after harness.h. */
 #ifndef EQP_FAILING_RANKS_H
 #define EQP_FAILING_RANKS_H
 
@@ -21,7 +20,7 @@
 /* A collective call between failing_ranks_begin() and failing_ranks_end(). Returns its code; frees what it made. */
 typedef int (*failing_ranks_action)(MPI_Comm comm, void *user);
 
-static int64_t failing_ranks_successes; /* -1: this rank has all the memory it wants */
+static int64_t failing_ranks_successes; /* -1: no allocation of this rank fails */
 static int64_t failing_ranks_failures;
 
 static inline void failing_ranks_begin(void)
@@ -34,7 +33,7 @@ static inline void failing_ranks_end(void)
     failing_ranks_failures = failing_malloc_stop();
 }
 
-/* One try, rank `victim` having memory for `successes` allocations. Returns whether it had too little. */
+/* One attempt in which rank `victim` can make `successes` allocations. Returns true if one failed. */
 static inline int failing_ranks_try(MPI_Comm comm, int victim, int64_t successes, failing_ranks_action action,
                                     void *user)
 {
@@ -52,19 +51,19 @@ static inline int failing_ranks_try(MPI_Comm comm, int victim, int64_t successes
     return failed;
 }
 
-/* The places of this rank, by the innermost calls: two or three here and in failing_malloc.h, who allocates, who called
- * that. */
+/* Allocating places of this rank, each named by its innermost calls: two or three in here and failing_malloc.h, then
+ * the allocating function and its caller. */
 enum { FAILING_RANKS_PLACES = 4096, FAILING_RANKS_DEPTH = 5 };
 static struct {
     uint64_t name;
-    int64_t first, last; /* which allocations */
+    int64_t first, last; /* numbers of allocations */
     int done;
 } failing_ranks_place[FAILING_RANKS_PLACES];
 static int failing_ranks_nplaces;
 static failing_ranks_action failing_ranks_now;
 
 #if defined(__GNUC__)
-/* The innermost calls, mixed into a number. */
+/* A hash of the innermost calls. */
 typedef struct failing_ranks_calls {
     uint64_t name;
     int depth;
@@ -89,7 +88,7 @@ static inline void failing_ranks_watch(int64_t successes)
     (void)_Unwind_Backtrace(failing_ranks_call, &calls);
     name = calls.name;
 #else
-    name += (uint64_t)successes; /* each of them */
+    name += (uint64_t)successes; /* every allocation is its own place */
 #endif
     while (p < failing_ranks_nplaces && failing_ranks_place[p].name != name) {
         p++;
@@ -103,15 +102,15 @@ static inline void failing_ranks_watch(int64_t successes)
 }
 
 #ifndef FAILING_RANKS_MOST
-#define FAILING_RANKS_MOST 3 /* ranks: more fail at the same places */
+#define FAILING_RANKS_MOST 3 /* ranks: on more, failures repeat the same places */
 #endif
 #ifndef FAILING_RANKS_TIMES
-#define FAILING_RANKS_TIMES 2 /* 1: not the last time at each place */
+#define FAILING_RANKS_TIMES 2 /* 1: skip the last time at each place */
 #endif
 
-/* Checks that a call fails on all ranks or on none, for each rank and allocation that fails; below sanitizers for a
- * third of the places on one rank, the first time. Returns the allocations of all ranks without a failure; INT64_MAX
- * where nothing is tried: on more ranks, and on systems that do not let a program fail its own allocations. */
+/* Checks that a call fails on all ranks or on none, for each rank and each failing allocation; under sanitizers for a
+ * third of the places on one rank, the first time only. Returns the allocations of all ranks without a failure, or
+ * INT64_MAX where nothing is tried: on more ranks, or where allocations cannot be made to fail. */
 static inline int64_t failing_ranks_check(MPI_Comm comm, failing_ranks_action action, void *user)
 {
     const bool few = slow_here();
@@ -141,7 +140,7 @@ static inline int64_t failing_ranks_check(MPI_Comm comm, failing_ranks_action ac
             }
         }
     }
-    /* The failed call has changed nothing. */
+    /* The failed call changed nothing. */
     CHECK(!failing_ranks_try(comm, MPI_PROC_NULL, 0, action, user));
     return allocations;
 }

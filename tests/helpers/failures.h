@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For tests that look at all of a run before they give up: what fails is told and counted, and the test goes on. To be
- * included once in a program. */
+/* Checks that report and count failures instead of ending the test. Include once per program. */
 #ifndef EQP_MPI_FAILURES_H
 #define EQP_MPI_FAILURES_H
 
 #include <stdio.h>
 
-static int failures; /* of this rank */
+static int failures; /* on this rank */
 
 #define CHECK(condition, ...)                                                                                          \
     do {                                                                                                               \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A clock that goes back, or counts. Include it in one file of a program: its clock_gettime() replaces libc's. */
+/* A clock that goes back or counts. Include it in one file of a program: its clock_gettime() replaces libc's. */
 #ifndef FAKE_CLOCK_H
 #define FAKE_CLOCK_H
 
@@ -7,13 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 
-long syscall(long number, ...); /* not of POSIX */
+long syscall(long number, ...); /* not in POSIX */
 
-/* Every k-th reading of the thread's CPU clock sets it back by 10 ms. 0: the real clock. */
+/* Every k-th reading of the thread's CPU clock sets it back by 10 ms; 0: never. */
 static int fake_clock_every;
 static long fake_clock_readings;
 
-/* Called at each reading of the thread's CPU clock; or NULL. */
+/* Called at each reading of the thread's CPU clock; NULL allowed. */
 static void (*fake_clock_hook)(void);
 
 /* Nanoseconds by which each reading advances the thread's CPU clock. 0: the real clock. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A small harness for tests that need several ranks. A test is a function MPI_TEST(what_it_shows) { ... } with the
- * communicator `comm`; main() is here. Every test runs on two communicators, whose ranks are not those of the world:
- * all ranks in reverse order, and a split by parity with reversed ranks. A check that fails says where, with both
- * values, and ends all ranks, so nothing hangs. A program with a main() of its own defines MPI_TEST_OWN_MAIN. */
+/* A small harness for tests on several ranks. A test is a function MPI_TEST(name_of_the_property) { ... } with the
+ * communicator `comm`; main() is here. Every test runs on two communicators: all ranks in reverse order, and a split
+ * by parity with reversed ranks. A failed check prints its place and both values and ends all ranks. A program with
+ * its own main() defines MPI_TEST_OWN_MAIN. */
 #ifndef EQP_MPI_HARNESS_H
 #define EQP_MPI_HARNESS_H
 
@@ -21,11 +21,10 @@ typedef struct mpi_test {
     void (*run)(MPI_Comm comm);
 } mpi_test;
 
-/* Tests in the order of their definitions. */
 enum { MPI_TEST_MOST = 64 };
 static mpi_test mpi_tests[MPI_TEST_MOST];
 static size_t mpi_test_count;
-static const char *mpi_test_row; /* second argument of the program; NULL: none */
+static const char *mpi_test_row; /* second argument of the program, or NULL */
 
 #define MPI_TEST(function)                                                                                             \
     static void function(MPI_Comm comm);                                                                               \
@@ -35,7 +34,7 @@ static const char *mpi_test_row; /* second argument of the program; NULL: none *
     }                                                                                                                  \
     static void function(__attribute__((unused)) MPI_Comm comm)
 
-static const char *mpi_test_now = "start"; /* what runs, for the message of a failure */
+static const char *mpi_test_now = "start";
 
 _Noreturn static inline void mpi_test_fail(const char *file, int line, const char *what, double left, double right)
 {
@@ -86,7 +85,7 @@ static inline int mpi_test_size(MPI_Comm comm)
     return size;
 }
 
-/* Many ranks and sanitizers take long: whether check k of many that are alike is done here. On few ranks all are. */
+/* True if check k of many similar ones runs here: all on few ranks, a selection on many or under sanitizers. */
 static inline int mpi_test_takes(int k)
 {
 #ifdef EQP_SANITIZED
@@ -104,7 +103,7 @@ static inline void *mpi_test_alloc(int64_t count, size_t size)
     return array;
 }
 
-/* Runs one test on one communicator of its own and lets all ranks meet. */
+/* Runs one test on a communicator of its own, then synchronizes. */
 static inline void mpi_test_run(const mpi_test *test, MPI_Comm shape)
 {
     MPI_Comm own = MPI_COMM_NULL;
@@ -117,7 +116,7 @@ static inline void mpi_test_run(const mpi_test *test, MPI_Comm shape)
     meet();
 }
 
-/* First argument: the one test that is to run. */
+/* First argument: name of the only test to run. */
 static inline int mpi_test_main(int argc, char **argv)
 {
     MPI_Comm reversed, split;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A preload: clocks that lie, as they do on a loaded machine and worse. CPU time and the monotonic clock run up
- * to 50 times as fast, stand still, or jump forward by up to 10 s, and change their minds after some readings; they
- * never go back. LYING_CLOCK is the seed; ranks and programs lie differently, a rank in the same way each time. Only
- * the project's own code is lied to: libraries of the system, and so launchers and MPI, see the time as it is. */
+/* Preload: clocks that lie, as on a loaded machine and worse. CPU time and the monotonic clock run up to 50 times as
+ * fast, stop, or jump forward by up to 10 s, and change after some readings; they never go back. LYING_CLOCK is the
+ * seed; ranks and programs differ, and each is reproducible. System libraries, thus launchers and MPI, see the true
+ * time. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -12,11 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* All in ns. */
+/* Times in ns. */
 struct lie {
-    uint64_t state;       /* of the random numbers; 0: not seeded */
+    uint64_t state;       /* state of the random numbers; 0: not seeded */
     int64_t real, shown;  /* at the last reading */
-    int64_t rate, period; /* tenths of the real rate, for that many readings more */
+    int64_t rate, period; /* tenths of the true rate, for `period` more readings */
 };
 
 static uint64_t next(uint64_t *state)
@@ -59,7 +59,7 @@ static int64_t told(struct lie *lie, int64_t real)
         lie->rate = rates[next(&lie->state) % (sizeof rates / sizeof *rates)];
         lie->period = (int64_t)(next(&lie->state) % 100);
         if (next(&lie->state) % 8 == 0) {
-            /* From microseconds to seconds. */
+            /* Jumps of all sizes from microseconds to seconds. */
             lie->shown += (int64_t)(next(&lie->state) % 10000000000u) >> next(&lie->state) % 20;
         }
     }
@@ -82,7 +82,7 @@ static int of_system(const void *caller)
     return answer;
 }
 
-/* System code takes no lock, which a fork() could leave behind. */
+/* Takes no lock, since a fork() could leave it locked. */
 static int64_t now_for(clockid_t clock, const void *caller)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -124,7 +124,7 @@ clock_t clock(void)
     return now_for(CLOCK_PROCESS_CPUTIME_ID, __builtin_return_address(0)) / (1000000000 / CLOCKS_PER_SEC);
 }
 
-/* MPI's, without a need for MPI. */
+/* Replaces MPI's function without linking MPI. */
 double MPI_Wtime(void);
 
 double MPI_Wtime(void)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where ranks wait for others that work: asleep, as one that asks all the time takes the core of one that works. */
+/* Barriers for ranks that wait while others work: they sleep, since polling would take the core of a working rank. */
 #ifndef EQP_TEST_MEET_H
 #define EQP_TEST_MEET_H
 
 #include <mpi.h>
 #include <time.h>
 
-/* A barrier. */
 static inline void meet_in(MPI_Comm comm)
 {
     const struct timespec pause = {.tv_nsec = 1000 * 1000};
@@ -21,7 +20,6 @@ static inline void meet_in(MPI_Comm comm)
     }
 }
 
-/* The same for all ranks of the world. */
 static inline void meet(void)
 {
     meet_in(MPI_COMM_WORLD);

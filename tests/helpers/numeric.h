@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by tests of numbers. */
 #ifndef EQP_TEST_NUMERIC_H
 #define EQP_TEST_NUMERIC_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program of unit tests: the headers that they need, and TEST(name) { ... }, which defines a test and lists it for
- * main(). Tests run in the order of their definitions. A file may initialise fixtures and unit_next_round. */
+/* A program of unit tests: common headers, and TEST(name) { ... }, which defines a test and lists it for main() in the
+ * order of definition. A file may set fixtures and unit_next_round. */
 #ifndef EQP_TEST_UNIT_H
 #define EQP_TEST_UNIT_H
 
@@ -52,11 +52,11 @@ static inline void unit_free(void *pointer)
     free(*(void **)pointer);
 }
 
-/* Declarations of variables that the end of the block frees, and that nothing else needs to read. */
+/* Declares a variable that is freed at the end of its block. */
 #define FREED_BY(function) __attribute__((cleanup(function), unused))
 #define HEAP FREED_BY(unit_free)
 
-/* FREES(eqp_thing, eqp_thing_free) lets FREED(eqp_thing) *thing = ... declare one that the end of the block frees. */
+/* After FREES(eqp_thing, eqp_thing_free), FREED(eqp_thing) *thing = ... declares one that its block frees. */
 #define FREES(type, free_it)                                                                                           \
     static inline void type##_freed(type **object)                                                                     \
     {                                                                                                                  \

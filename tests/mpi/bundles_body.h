@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A loop whose iterations travel in bundles, with everything checked that can be: what is packed, computed and taken,
- * where it comes from, and that each result comes home once. To be included after harness.h. */
+/* A loop whose iterations travel in bundles, with checks of what is packed, computed and returned, by which rank, and
+ * that each result returns exactly once. Include after harness.h. */
 #ifndef TESTS_BUNDLES_BODY_H
 #define TESTS_BUNDLES_BODY_H
 
@@ -14,13 +14,13 @@
 #include <string.h>
 #include <time.h>
 
-/* Where a rank shall fail. */
+/* Where a rank fails. */
 typedef enum place { NOWHERE, OWN, PACK, AWAY, TAKE } place;
 
-/* How a function of the caller fails: by a code, or by what it hands over. */
+/* How a callback fails: by its code, or by its output. */
 typedef enum manner { CODE, NOTHING, NO_BYTES, TOO_LARGE } manner;
 
-/* A bundle, or what was made of it: values follow. */
+/* Header of a bundle or of its results; values follow. */
 typedef struct label {
     int64_t first, count;
     int owner, helper;
@@ -29,17 +29,17 @@ typedef struct label {
 typedef struct body {
     eqp_loop *loop;
     eqp_loop_work work;
-    int rank, slow;          /* a rank that sleeps, or -1; -2: all helpers */
-    bool alone;              /* there is no other rank */
-    bool packs;              /* somebody may ask for a bundle */
-    bool asked;              /* somebody has: a slow owner waits for that, as long as it has anything to do */
-    int64_t most;            /* iterations of a bundle, 0: any number */
-    size_t extra;            /* bytes more in each bundle and each result */
-    bool yield;              /* chunks may be divided */
-    eqp_schedule_chunk part; /* of this rank */
-    int64_t front, back;     /* iterations of the part not handed out, if chunks are not divided */
-    int64_t *result;         /* [part.count] */
-    unsigned char *times;    /* [part.count] how often each result has come */
+    int rank, slow; /* a rank that sleeps; -1: none, -2: all helpers */
+    bool alone;
+    bool packs;   /* another rank may request a bundle */
+    bool asked;   /* a rank has requested a bundle: a slow owner waits for that while it has iterations */
+    int64_t most; /* iterations per bundle, 0: any number */
+    size_t extra; /* extra bytes per bundle and result */
+    bool yield;   /* chunks may be divided */
+    eqp_schedule_chunk part;
+    int64_t front, back;  /* iterations not handed out, if chunks are not divided */
+    int64_t *result;      /* [part.count] */
+    unsigned char *times; /* [part.count] number of times each result returned */
     int64_t computed, helped, packed, taken;
     place fails;
     manner how;
@@ -58,7 +58,6 @@ static int64_t value_of(int64_t iteration)
     return iteration * iteration + 7;
 }
 
-/* Results of own iterations need no packed data. */
 static int compute_own(void *user, int64_t first, int64_t count, const void *data, void *result)
 {
     body *b = user;
@@ -92,7 +91,7 @@ static int fail(const body *b, void **bytes, size_t *size)
     return EQP_OK;
 }
 
-/* A label, one number for each iteration, and bytes that follow from their places. */
+/* A label, one number per iteration, and filler bytes that depend on their position. */
 static char *new_bundle(const body *b, const label *l, size_t *size)
 {
     const size_t numbers = (size_t)l->count * sizeof(int64_t);
@@ -273,7 +272,7 @@ static int64_t body_run(MPI_Comm comm, body *b, eqp_loop_result *result)
     return helped;
 }
 
-/* Ways for iterations to lie on ranks. */
+/* Distributions of iterations over ranks. */
 enum { LAYS = 7 };
 
 static int64_t lay(int way, int rank, int nranks)

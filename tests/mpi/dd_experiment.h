@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small hand-made dislocation networks, runs with checks after every step, and their measures. Include once. */
+/* Small hand-made dislocation networks, runs checked after every step, and measurements. Include once. */
 #ifndef DD_EXPERIMENT_H
 #define DD_EXPERIMENT_H
 
@@ -21,13 +21,13 @@
 
 #define DD_SCENE_NODES 64
 
-/* Lines of nodes one after the other; a closed one comes back to its first node, the ends of an open one are pinned. */
+/* Lines of consecutive nodes: closed ones return to their first node, open ones have pinned ends. */
 typedef struct dd_scene {
     double box;
     int n;
     double x[DD_SCENE_NODES][3];
     int next[DD_SCENE_NODES], previous[DD_SCENE_NODES]; /* -1: none */
-    double burgers[DD_SCENE_NODES][3];                  /* for the sense of the line */
+    double burgers[DD_SCENE_NODES][3];                  /* in the direction of the line */
     double normal[DD_SCENE_NODES][3];
 } dd_scene;
 
@@ -40,14 +40,14 @@ typedef struct dd_experiment {
     bool runs;
 } dd_experiment;
 
-/* A segment as seen from one of its ends. */
+/* A segment seen from one end. */
 typedef struct dd_seen {
     dd_tag from, to;
-    int constraint; /* of from */
+    int constraint; /* of node `from` */
     double x[3], way[3], burgers[3], normal[3];
 } dd_seen;
 
-/* A distributed network is sound: dd_network_check(), and each node is on one rank, which all of its neighbors name. */
+/* dd_network_check(), and each node lives on exactly one rank, which all its neighbors name. */
 static inline int dd_check_homes(const dd_network *all, eqp_message *message)
 {
     for (int64_t i = 0; i < all->n; i++) {
@@ -63,7 +63,7 @@ static inline int dd_check_homes(const dd_network *all, eqp_message *message)
     return EQP_OK;
 }
 
-/* Collective; with a line on all ranks. */
+/* Collective; on failure every rank has the message. */
 static inline int dd_check_sound(const dd_domain *domain, eqp_message *message)
 {
     dd_outbox out = {0};
@@ -103,7 +103,6 @@ static inline void scene_add(dd_scene *s, bool first, const double x[3], const d
     }
 }
 
-/* A straight line with pinned ends. */
 static inline void dd_scene_line(dd_scene *s, const double from[3], const double to[3], int pieces,
                                  const double burgers[3], const double normal[3])
 {
@@ -116,7 +115,7 @@ static inline void dd_scene_line(dd_scene *s, const double from[3], const double
     }
 }
 
-/* In the plane z = 0 about the origin, clockwise: with b along x a positive stress zx makes it grow. */
+/* In the plane z = 0 about the origin, clockwise: with b along x a positive stress zx expands it. */
 static inline void dd_scene_loop(dd_scene *s, double radius, int sides, const double burgers[3])
 {
     static const double up[3] = {0, 0, 1};
@@ -132,7 +131,7 @@ static inline void dd_scene_loop(dd_scene *s, double radius, int sides, const do
 
 static inline void print_arm(FILE *file, const dd_scene *s, int node, int to, double sense)
 {
-    const int of = sense > 0 ? node : to; /* the segment belongs to its first node */
+    const int of = sense > 0 ? node : to; /* a segment is stored at its first node */
 
     fprintf(file, " 0,%d %.15g %.15g %.15g\n  %.15g %.15g %.15g\n", to, sense * s->burgers[of][0],
             sense * s->burgers[of][1], sense * s->burgers[of][2], s->normal[of][0], s->normal[of][1], s->normal[of][2]);
@@ -166,7 +165,7 @@ static inline void scene_write(const dd_scene *s, const char *path)
     CHECK(fclose(file) == 0, "%s cannot be written", path);
 }
 
-/* Starts a run of a data file with these options; runs is false where that fails. Collective, as all of these. */
+/* Starts a run of a data file with these options; runs is false on failure. This and all following are collective. */
 static inline void dd_experiment_begin(dd_experiment *e, MPI_Comm comm, const char *path, const char *options)
 {
     char *argv[48] = {"test"};
@@ -190,7 +189,7 @@ static inline void dd_experiment_begin(dd_experiment *e, MPI_Comm comm, const ch
     e->runs = code == EQP_OK;
 }
 
-/* The same of a scene, for which it writes a file that goes as soon as it was read. */
+/* The same for a scene, through a temporary file. */
 static inline void dd_experiment_of(dd_experiment *e, MPI_Comm comm, const dd_scene *s, const char *options)
 {
     const char *folder = getenv("TMPDIR");
@@ -226,7 +225,7 @@ static inline void dd_experiment_end(dd_experiment *e)
     e->runs = false;
 }
 
-/* A step, and dd_check_sound() of the network after it. false: it failed, and the run has ended. */
+/* A step followed by dd_check_sound(). Returns false if it failed and the run has ended. */
 static inline bool dd_experiment_step(dd_experiment *e)
 {
     int code;
@@ -246,7 +245,7 @@ static inline bool dd_experiment_step(dd_experiment *e)
     return code == EQP_OK;
 }
 
-/* The whole network on every rank, each segment from both its ends. To be freed. */
+/* The whole network on every rank, each segment from both ends. Owned by the caller. */
 static inline dd_seen *dd_all_segments(const dd_simulation *sim, int64_t *n)
 {
     const dd_network *network = &sim->domain.network;
@@ -279,7 +278,7 @@ static inline dd_seen *dd_all_segments(const dd_simulation *sim, int64_t *n)
     return all;
 }
 
-/* Lines that hang together, of which none is pinned: nodes of the largest such, 0: none. Local. */
+/* Number of nodes of the largest connected lines without a pinned node, 0 if there are none. Local. */
 static inline int64_t dd_free_loop(const dd_seen *all, int64_t n)
 {
     dd_tag *least = calloc((size_t)n + 1, sizeof *least);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of collective calls in which one rank, another one in each row, differs in one argument. To be included once in
- * a program; its second argument names the one row that is to run, FUNCTION.WHAT. */
+/* Rows of collective calls in which one rank, a different one in each row, differs in one argument. Include once per
+ * program; its second argument FUNCTION.WHAT selects a single row. */
 #ifndef EQP_MPI_DISAGREE_H
 #define EQP_MPI_DISAGREE_H
 
@@ -13,39 +13,37 @@
 
 enum { MOST_RANKS = 16 };
 
-/* Expected outcome of a row. */
 enum outcome {
     FINE,      /* EQP_OK */
-    ALONE,     /* only the odd rank calls and gets EQP_ERR_ARGUMENT at once, as it has no communicator */
-    WRONG,     /* EQP_ERR_ARGUMENT, on a single rank too */
-    SAME,      /* EQP_ERR_ARGUMENT, as all ranks must pass the same; a single rank does */
-    OF_THREE,  /* the same, but nothing differs between fewer than three ranks */
-    NEEDED,    /* the same, and a single rank may be right: not all methods need it */
-    TOO_LARGE, /* EQP_ERR_OVERFLOW; a single rank adds nothing */
-    DATA,      /* EQP_ERR_DATA */
-    STOPPED,   /* EQP_ERR_STOPPED */
+    ALONE,     /* only the odd rank calls; it has no communicator and gets EQP_ERR_ARGUMENT at once */
+    WRONG,     /* EQP_ERR_ARGUMENT, also on a single rank */
+    SAME,      /* EQP_ERR_ARGUMENT on several ranks: all must pass the same */
+    OF_THREE,  /* SAME, but on three ranks or more */
+    NEEDED,    /* SAME, but a single rank may be right: some methods do not need it */
+    TOO_LARGE, /* EQP_ERR_OVERFLOW on several ranks */
+    DATA,
+    STOPPED,
     OUTCOMES
 };
 
 /* One rank in one call. */
 typedef struct seat {
-    MPI_Comm comm, argument; /* of the row; the one passed to the function */
+    MPI_Comm comm, argument; /* comm of the row, and the one passed to the function */
     int rank, size, number;  /* number of the row */
-    bool odd, alone;         /* this is the rank that differs; only that rank calls */
-    const char *what;        /* argument in which it differs; "": none */
+    bool odd, alone;         /* this rank differs; only this rank calls */
+    const char *what;        /* name of the differing argument, or "" */
 } seat;
 
 /* A function and its rows by outcome: "ARGUMENT[.FIELD]: how it differs; ..." */
 typedef struct calls {
     const char *function;
-    int (*call)(const seat *s); /* returns the code of the function */
+    int (*call)(const seat *s);
     const char *rows[OUTCOMES];
 } calls;
 
-static bool row_was_meant; /* whether anybody has asked for what the row is about */
+static bool row_was_meant; /* true if a call has queried the argument of the row */
 static char watched[2304];
 
-/* True if this rank differs in the argument. */
 static inline bool is(const seat *s, const char *what)
 {
     const bool meant = strcmp(s->what, what) == 0;
@@ -82,8 +80,8 @@ static inline void bite(int signal)
     _exit(1);
 }
 
-/* Ends a call that hangs and names it: after ten seconds of CPU time, since waiting ranks poll, or after a minute of
- * wall time, in case it sleeps. The limits do not measure the speed of a call. */
+/* Ends and names a hanging call: after ten seconds of CPU time, since waiting ranks poll, or a minute of wall time in
+ * case it sleeps. */
 static inline void watch(int seconds)
 {
     const struct itimerval own = {.it_value.tv_sec = seconds}, wall = {.it_value.tv_sec = 6 * seconds};
@@ -114,7 +112,7 @@ static inline int expected_code(enum outcome expected, int size, int code)
     }
 }
 
-/* The row as it is meant, then the same call with nothing wrong. */
+/* Runs the row, then the same call without a fault. */
 static inline void run_row(const calls *of, enum outcome expected, seat s)
 {
     static char name[2200];

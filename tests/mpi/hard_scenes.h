@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hard sets of particles as files: text, or GADGET's format 1 where floats, ids or a box matter. Include once. */
+/* Difficult particle sets as files: text, or GADGET format 1 where floats, ids or a box matter. Include once. */
 #ifndef HARD_SCENES_H
 #define HARD_SCENES_H
 
@@ -21,7 +21,7 @@ typedef struct hard_scene {
     int64_t n;
     unsigned flags;
     enum hard_shape shape;
-    double times, away; /* factor on places; shift along x of a cloud */
+    double times, away; /* factor on positions; shift of a cloud along x */
 } hard_scene;
 
 static const hard_scene hard_scenes[] = {
@@ -39,8 +39,8 @@ static const hard_scene hard_scenes[] = {
     {"axis", 400, 0, AXIS, 1, 0},
     {"tilted line", 400, 0, LINE, 1, 0},
     {"every scale to 1e18, floats", 400, HARD_FLOATS, SCALES, 1, 0},
-    {"1e18 wide, floats", 400, HARD_FLOATS, CLOUD, 1e18, 0}, /* squares and cubes of distances leave a float's range */
-    {"cloud at 1e18, floats", 400, HARD_FLOATS, CLOUD, 1, 1e18}, /* one point again */
+    {"1e18 wide, floats", 400, HARD_FLOATS, CLOUD, 1e18, 0},     /* squares and cubes of distances overflow a float */
+    {"cloud at 1e18, floats", 400, HARD_FLOATS, CLOUD, 1, 1e18}, /* all particles at one point */
     {"cloud at 1e15", 400, 0, CLOUD, 1, 1e15},                   /* many particles share few places */
     {"within 1e-30", 400, HARD_STIFF, CLOUD, 1e-30, 0},
     {"equal ids", 300, HARD_FLOATS | HARD_SAME_IDS, CLOUD, 1, 0},
@@ -48,7 +48,7 @@ static const hard_scene hard_scenes[] = {
 };
 enum { HARD_SCENES = sizeof hard_scenes / sizeof hard_scenes[0] };
 
-/* A round cloud of radius about 1 that nearly rests, and what each shape makes of it. */
+/* A round cloud of radius 1, nearly at rest, transformed into the shape of the scene. */
 static inline void hard_place(const hard_scene *s, int64_t i, double *m, double x[3], double v[3])
 {
     const bool point = s->shape == POINT || (s->shape == CLOUD_WITH_POINT && i % 4 != 0);
@@ -92,7 +92,7 @@ static inline bool hard_write_block(FILE *file, int64_t n, const void *words)
            fwrite(&length, 4, 1, file) == 1;
 }
 
-/* The 256 bytes of the header (user guide of GADGET-2, table 4): all particles are of type 1. Then four blocks. */
+/* GADGET-2 user guide, table 4: a header of 256 bytes, then four blocks. All particles are of type 1. */
 static inline bool hard_write_gadget(const hard_scene *s, FILE *file)
 {
     unsigned char header[256] = {0};

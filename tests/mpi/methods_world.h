@@ -25,10 +25,9 @@ typedef struct problem {
     enum now now;
     enum shares shares;
     enum spread spread;
-    int phases; /* 0: one load */
+    int phases; /* 0: one load per item */
 } problem;
 
-/* All items of all ranks; every rank has a copy. */
 typedef struct world {
     problem is;
     int64_t id[MOST_ITEMS], particles[MOST_ITEMS], size[MOST_ITEMS], pin_first[MOST_ITEMS + 1];
@@ -136,7 +135,6 @@ static world *make_world(problem is)
     return w;
 }
 
-/* The first item of a rank. */
 static int first_of(const problem *is, int rank, int nranks)
 {
     switch (is->spread) {
@@ -194,7 +192,7 @@ static eqp_balance_options options_of(const world *w)
     return options;
 }
 
-/* Runs a method with these items of the rank and options; parts of all items on every rank, unless it fails. */
+/* Runs a method on this rank's items; all parts on every rank, unless it fails. */
 static int balance_items(MPI_Comm comm, const eqp_method *method, const world *w, const eqp_balance_items *items,
                          const eqp_balance_options *options, int *part, eqp_balance_result *result)
 {

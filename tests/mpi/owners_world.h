@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A made-up world of owners, their surveys, and the owners in curve order made from these. To be included once per
- * program, after harness.h. */
+/* An artificial world of owners, their surveys, and the owners in curve order. Include once per program, after
+ * harness.h. */
 #ifndef EQP_MPI_OWNERS_WORLD_H
 #define EQP_MPI_OWNERS_WORLD_H
 
@@ -15,17 +15,16 @@
 enum { KINDS = 3, PER_RANK = 40, TILES = 60, HEAVY = 3 };
 static const double nominal[KINDS] = {1e-9, 3e-9, 100e-9};
 static const eqp_work_model model = {
-    .nkinds = KINDS, .nominal = nominal, .once = 1u << 2}; /* kind 2: once for each owner */
+    .nkinds = KINDS, .nominal = nominal, .once = 1u << 2}; /* kind 2 counts once per owner */
 
-/* The same in cycles of three phases. */
 static const eqp_work_model cycle_model = {
     .nkinds = KINDS, .nominal = nominal, .once = 1u << 2, .phases = {3, {1.0, 1.0, 2.0}}};
 
-/* Owners of all ranks, in an order along the curve that has nothing to do with their homes. Every seventh is computed
- * by all ranks, a share each; HEAVY is more than a rank's part of the work. */
+/* Owners of all ranks in an order along the curve unrelated to their homes. All ranks compute a share of every
+ * seventh; HEAVY exceeds the work of one part. */
 typedef struct world {
     int rank, size;
-    int64_t n; /* of all ranks */
+    int64_t n; /* total over ranks */
 } world;
 
 static inline world make_world(MPI_Comm comm)
@@ -35,7 +34,7 @@ static inline world make_world(MPI_Comm comm)
     return (world){mpi_test_rank(comm), size, (int64_t)PER_RANK * size};
 }
 
-/* Place along the curve of the owner with that number: 7919 is prime to all numbers of owners here. */
+/* Place of an owner along the curve; 7919 is coprime to all numbers of owners here. */
 static inline int64_t place_of(const world *w, int64_t owner)
 {
     return owner * 7919 % w->n;
@@ -56,7 +55,7 @@ static inline int64_t pairs_of(int64_t owner)
     return is_heavy(owner) ? 200000 : 900 + owner % 5 * 50;
 }
 
-/* Keys come in pairs, which the id tells apart. */
+/* Keys come in pairs distinguished by the id. */
 static inline eqp_owner describe(const world *w, int64_t owner)
 {
     const int64_t place = place_of(w, owner);
@@ -90,7 +89,7 @@ static inline int add_lists(eqp_survey *survey, const world *w, int64_t owner, b
     return code;
 }
 
-/* Only odd owners have work in the second phase, and none in the last one; owner 1 gives no phases. */
+/* Only odd owners work in the second phase, none in the last. Owner 1 lists no phases. */
 static inline int add_phases(eqp_survey *survey, int64_t owner, int64_t pairs)
 {
     const double load[3] = {(double)pairs, owner % 2 != 0 ? (double)pairs : 0.0, 0.0};
@@ -107,7 +106,7 @@ static inline int add_owner(eqp_survey *survey, const world *w, int64_t owner, b
     return code == EQP_OK ? eqp_survey_add_owner(survey, &made) : code;
 }
 
-/* Only one pair and one pin of the owner, and a look at it. */
+/* Adds one pair and one pin of an owner, and a visit. */
 static inline int add_share(eqp_survey *survey, const world *w, int64_t owner)
 {
     eqp_owner share = describe(w, owner);
@@ -120,7 +119,7 @@ static inline int add_share(eqp_survey *survey, const world *w, int64_t owner)
     return code == EQP_OK ? eqp_survey_add_owner(survey, &share) : code;
 }
 
-/* tiles: HEAVY shows its; shares: ranks that do not own it have a share in every seventh. */
+/* tiles: HEAVY lists its tiles. shares: ranks have shares in every seventh owner of another rank. */
 static inline int take_survey(const world *w, bool tiles, bool shares, eqp_survey *survey)
 {
     int code = EQP_OK;
@@ -158,7 +157,6 @@ static inline int line_up(MPI_Comm comm, const eqp_survey *survey, eqp_owners *o
                                owners, &bytes);
 }
 
-/* The owner at a place along the curve. */
 static inline int64_t owner_at(const world *w, int64_t place)
 {
     for (int64_t owner = 0; owner < w->n; owner++) {

@@ -20,19 +20,18 @@ static long fake_clock_tick = 1000000; /* making a map takes a positive time */
 
 enum { OWNERS = 192, PARTS = 8, PARTNERS = 24, BLOCK_BYTES = 400, PHASES = 2 };
 
-/* most pins per rank for a candidate of `auto` */
+/* most pins per rank for candidates */
 #define MOST_PINS ((int64_t)1 << 25)
 
 static const double nominal[1] = {1e-9};
 static const int back[PHASES] = {0, 1}, ghosts[PHASES] = {1, 0};
 
-/* Owners in two rows that do not interact. The rows alternate along the curve, so a range of the curve has neighbors in
- * both rows, while a box has them in one. An owner interacts with the owners next to it in its row, by one tile each.
- */
+/* Owners in two rows that do not interact, alternating along the curve: a range of the curve has neighbors in both
+ * rows, a box in one. Each owner interacts with the next ones in its row, by one tile each. */
 typedef struct world {
     int rank, size;
-    uint64_t seed; /* of loads; 0: one owner has the load of three parts, and all remaining loads are equal */
-    int64_t more;  /* additional pins per owner, where pins are counted and not kept */
+    uint64_t seed; /* of the loads; 0: one owner has the load of three parts, the rest equal loads */
+    int64_t more;  /* additional pins per owner, counted but not stored */
     eqp_costs costs;
     eqp_problem problem;
     uint64_t key[OWNERS];
@@ -123,8 +122,7 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
     return code;
 }
 
-/* An owner's block goes to all parts that compute its interactions or those of its partners; their results come back.
- */
+/* An owner's block goes to all parts that compute its interactions or those of its partners; results return. */
 static int trace_owner(const world *w, int64_t owner, const eqp_map *map, const eqp_placement *placement,
                        bool loads_only, eqp_evaluation *evaluation)
 {
@@ -189,7 +187,7 @@ static void make_world(MPI_Comm comm, uint64_t seed, world *w)
 static const eqp_network nothing = {.node = 1}, expensive = {.beta = 1.0, .node = 1},
                          one_node = {.beta = 1.0, .node = PARTS};
 
-/* The choice for maps that live this many steps. present, memory: NULL allowed. */
+/* The choice for maps that live this long. present, memory: NULL allowed. */
 static eqp_auto_result choose_again(world *w, const eqp_network *network, double life, const eqp_trial *present,
                                     eqp_auto_memory *memory)
 {
@@ -244,7 +242,6 @@ static eqp_evaluated value_of(world *w, const char *word, const eqp_network *net
     return trial.row.evaluated;
 }
 
-/* Methods to compare the choice with. */
 #define WORDS "count,sfc,rcb,sfc:split,tiles"
 static const char *const words[] = {"count", "sfc", "rcb", "sfc:split", "tiles"};
 enum { NWORDS = sizeof words / sizeof *words, CURVE = 1, BOXES = 2 };
@@ -263,7 +260,6 @@ MPI_TEST(the_network_decides)
     together = choose(&w, &one_node, FOREVER, NULL);
     for (int i = 0; i < NWORDS; i++) {
         other[i] = value_of(&w, words[i], &expensive);
-        /* Free messages: the best balanced. Expensive ones: the least traffic. */
         CHECK(balanced.row.evaluated.load_max <= other[i].load_max * (1.0 + 1e-9));
         CHECK(quiet.row.evaluated.exchange_seconds <= other[i].exchange_seconds * (1.0 + 1e-9));
     }
@@ -273,7 +269,7 @@ MPI_TEST(the_network_decides)
     CHECK(quiet.row.evaluated.bytes_max < balanced.row.evaluated.bytes_max);
     CHECK(quiet.row.evaluated.load_max > balanced.row.evaluated.load_max);
     CHECK(strcmp(quiet.choice.method->name, balanced.choice.method->name) != 0);
-    /* The same expensive network, but all parts share memory: as if messages were free. */
+    /* With shared memory messages are free again. */
     CHECK_EQUAL(together.row.evaluated.exchange_seconds, 0);
     /* Two maps have equal steps up to rounding, so the measured time to make them decides. */
     CHECK_NEAR(together.row.evaluated.step_seconds, balanced.row.evaluated.step_seconds,
@@ -305,7 +301,7 @@ MPI_TEST(pins_are_counted)
     eqp__whatif_close(&state);
 }
 
-/* Pins of whole owners that would take gigabytes: the candidate is left out. */
+/* These pins would take gigabytes. */
 MPI_TEST(candidates_beyond_memory_are_left_out)
 {
     eqp_auto_memory few = {.effort = {0.0}}, many = {.effort = {0.0}};
@@ -336,8 +332,7 @@ static int count_candidates(void)
     return n;
 }
 
-/* Consecutive choices until a rest is long: 1 + 1, 3 + 1, 7 + 1, 15 + 1. Fewer with sanitizers, which check memory, as
- * later choices use memory like the first ones. */
+/* Consecutive choices until a pause is long: 1 + 1, 3 + 1, 7 + 1, 15 + 1. Fewer under sanitizers. */
 enum { LONG = 15 };
 #ifdef EQP_SANITIZED
 enum { TIMES = 4 };
@@ -345,8 +340,7 @@ enum { TIMES = 4 };
 enum { TIMES = 35 };
 #endif
 
-/* The winner is tried each time and no candidate is dropped: every candidate is tried within the longest pause, but
- * less and less often. */
+/* The winner is tried each time; every loser at least once per longest pause, but less and less often. */
 MPI_TEST(losers_are_skipped_for_a_while)
 {
     eqp_auto_memory memory = {.effort = {0.0}};
@@ -376,11 +370,11 @@ MPI_TEST(losers_are_skipped_for_a_while)
     CHECK(memory.lost[0] == 0 && memory.rest[0] == 0);
     CHECK(first >= count_candidates() && fewest < first);
     CHECK(rests >= 2 && rests < count_candidates() && longest >= LONG && longest <= EQP__AUTO_REST);
-    CHECK(all < TIMES * (first - rests) + 7 * rests); /* each loser six times at most */
+    CHECK(all < TIMES * (first - rests) + 7 * rests); /* at most six times each loser */
 }
 
-/* If maps of the winner turn out to age at once, `auto` takes a method with a longer step whose maps last, and the line
- * gives the expected time. */
+/* If maps of the winner age fast, `auto` takes a method with a longer step whose maps last, and its row gives the
+ * expected time. */
 MPI_TEST(maps_that_age_are_left)
 {
     eqp_auto_memory memory = {.effort = {0.0}};
@@ -396,7 +390,7 @@ MPI_TEST(maps_that_age_are_left)
     }
     CHECK(memory.age == 4 && eqp__ageing_known(&memory.ageing[memory.kind - 1]));
     CHECK_NEAR(memory.run, 5.5, 1e-12);
-    memory.usual = (eqp_ageing){{0.0}, {0.0}}; /* differs from the other kinds */
+    memory.usual = (eqp_ageing){{0.0}, {0.0}}; /* differs from the specific kinds */
     long_life = choose_again(&w, &expensive, FOREVER, NULL, &memory);
     CHECK(strcmp(long_life.choice.word, first.choice.word) != 0);
     CHECK(long_life.row.evaluated.step_seconds >= first.row.evaluated.step_seconds);
@@ -430,15 +424,15 @@ MPI_TEST(trials_wait_for_their_share)
     for (; t < 10000 && !eqp__auto_may_try(&memory, &lives); t++) {
         eqp__auto_record(&memory, false, 0.5, 1.0, 0.0);
     }
-    /* The curve takes 3 maps of 2 s at most, so the first choice 18 s: a fiftieth of 900 steps. */
+    /* The curve takes 3 maps of at most 2 s, so the first choice takes 18 s, a fiftieth of 900 steps. */
     CHECK(t + 50 >= 890 && t + 50 <= 900);
     eqp__auto_take(&memory, "rcb:even=step");
     CHECK_EQUAL(eqp__auto_last(&memory, NULL, how, &choice, NULL), EQP_OK);
     CHECK(strcmp(choice.word, "rcb:even=step") == 0 && choice.options.even);
     eqp__auto_record(&memory, false, 0.0, 1.0, 0.0);
-    CHECK(!eqp__auto_may_try(&memory, &lives)); /* even steps cannot get better */
+    CHECK(!eqp__auto_may_try(&memory, &lives)); /* steps that are even cannot improve */
 
-    /* Each choice also tries the last winner: if it is expensive, further trials have to wait. */
+    /* Each choice also tries the last winner; an expensive one delays further trials. */
     memory = (eqp_auto_memory){.curve = 1.0, .step = 1.0, .run = 950.0, .uneven = 0.5};
     CHECK(eqp__auto_may_try(&memory, &lives));
     eqp__auto_take(&memory, "hypergraph");
@@ -462,7 +456,7 @@ MPI_TEST(trials_wait_for_their_share)
     forget(&brief);
 }
 
-/* A map with everything in one part. */
+/* Everything in one part. */
 static eqp_trial all_in_one(const world *w)
 {
     const int64_t n = first_of(w, w->rank + 1) - first_of(w, w->rank);
@@ -477,15 +471,15 @@ MPI_TEST(the_present_map_stays_unless_a_new_one_pays)
 
     make_world(comm, 0, &w);
     bad = all_in_one(&w);
-    late = choose(&w, &nothing, 1e-30, &bad); /* no steps are left to gain from a new map */
+    late = choose(&w, &nothing, 1e-30, &bad); /* no steps are left in which a new map could pay */
     CHECK(late.keep);
     CHECK_NEAR(late.row.evaluated.imbalance, PARTS - 1.0, 1e-9);
     early = choose(&w, &nothing, FOREVER, &bad);
     CHECK(!early.keep && early.row.evaluated.imbalance < 0.3);
     quiet = choose(&w, &expensive, FOREVER, &bad);
-    CHECK(quiet.keep && quiet.row.evaluated.exchange_seconds == 0.0); /* a part that has everything needs no data */
+    CHECK(quiet.keep && quiet.row.evaluated.exchange_seconds == 0.0); /* one part with everything receives no data */
     best = (eqp_trial){.nparts = PARTS, .map = early.trial.map, .placements = early.trial.placements};
-    again = choose(&w, &nothing, FOREVER, &best); /* no candidate has a shorter step, and each would have to be made */
+    again = choose(&w, &nothing, FOREVER, &best); /* candidates are not shorter and cost a map */
     CHECK(again.keep && again.row.evaluated.step_seconds == early.row.evaluated.step_seconds);
     forget(&late);
     forget(&early);
@@ -537,7 +531,7 @@ static void compare(world *w, const eqp_network *network, eqp_compared row[NWORD
     free(choice);
 }
 
-/* No longer than the shortest compared step. */
+/* No longer than the shortest step compared. */
 MPI_TEST(a_comparison_takes_the_shortest_step)
 {
     static const eqp_network *const networks[] = {&nothing, &expensive};
@@ -587,8 +581,7 @@ static int count_missing(double pins, int n, const eqp_choice *asked, int *nhype
     return count;
 }
 
-/* For any request, each candidate is compared once, expensive candidates included, except those that would take
- * gigabytes. */
+/* Each candidate is compared once, however expensive, except those that would take gigabytes. */
 MPI_TEST(a_comparison_leaves_no_candidate_out)
 {
     eqp_choice asked;
@@ -614,7 +607,6 @@ static int advance(void *user, eqp_message *message)
     return EQP_OK;
 }
 
-/* If the next step is known, it decides. */
 MPI_TEST(a_comparison_looks_ahead)
 {
     eqp_compared row[NWORDS + 1];
@@ -628,15 +620,15 @@ MPI_TEST(a_comparison_looks_ahead)
         CHECK(row[i].step_next > 0.0 && row[i].imbalance_next >= 0.0);
         CHECK(row[NWORDS].step_next <= row[i].step_next);
         other = other || row[i].evaluated.step_seconds < row[NWORDS].evaluated.step_seconds;
-        /* Free messages: each step takes the largest load. */
+        /* With free messages a step takes the largest load. */
         CHECK_NEAR(row[i].step_next / (1.0 + row[i].imbalance_next), row[0].step_next / (1.0 + row[0].imbalance_next),
                    1e-9 * row[i].step_next);
     }
     CHECK(other);
 }
 
-/* Balanced by weight only, parts hold different numbers of owners and ghosts. With capacities no method yields a map
- * above one, whether capacities are equal or not, and an impossible map is refused with a proof. */
+/* Balanced by weight alone, parts differ in owners and ghosts. With capacities, equal or not, no method exceeds one,
+ * and an impossible request is refused with a proof. */
 MPI_TEST(no_map_is_above_its_memory)
 {
     static const eqp_memory need = {.fixed = 1000, .held = 100, .ghost = 10, .byte = 0.01};

@@ -12,19 +12,19 @@
 
 enum { OWNERS = 60 };
 
-/* Owners of all ranks, by their place on the line; some ranks have none at first. */
+/* Owners of all ranks by place on the line; some ranks start without any. */
 typedef struct world {
     int rank, size;
     int64_t n;
-    int64_t owner[OWNERS]; /* [n] that live here */
-    int64_t tag[OWNERS];   /* [n] of each */
+    int64_t owner[OWNERS]; /* [n] owners at home */
+    int64_t tag[OWNERS];   /* [n] */
     double heavier;        /* factor on the counted work in the first third of the line */
     double slower;         /* factor on the measured seconds in the first third of the line */
-    double sent;           /* bytes of the last rank in a step */
+    double sent;           /* bytes that the last rank sends per step */
     eqp_balancer *balancer;
 } world;
 
-/* Work of an owner: the last ones have most, at first. */
+/* At first the last owners have most work. */
 static int64_t work_of(const world *w, int64_t owner)
 {
     const double times = owner < OWNERS / 3 ? 1.0 + w->heavier : 1.0;
@@ -83,7 +83,7 @@ static void create(MPI_Comm comm, const char *method, world *w)
     CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w->balancer, NULL), EQP_OK);
 }
 
-/* Owners to where the advice says, as a code moves its data. Returns how many change their rank. */
+/* Sends owners as advised. Returns how many change rank. */
 static int move(MPI_Comm comm, world *w, const eqp_advice *advice)
 {
     int64_t here[3 * OWNERS] = {0}, all[3 * OWNERS];
@@ -109,7 +109,7 @@ static int move(MPI_Comm comm, world *w, const eqp_advice *advice)
     return moved;
 }
 
-/* Work and row of a step, in which a piece of work takes a microsecond. */
+/* Work and measurements of a step; a unit of work takes a microsecond. */
 static eqp_rank_row row_of(const world *w, int64_t count[1])
 {
     eqp_rank_row row = {
@@ -151,7 +151,7 @@ MPI_TEST(a_run_is_kept_even)
         CHECK_EQUAL(step.step, 3);
         CHECK(step.rebalanced == (advice.action != EQP_KEEP) && step.action == advice.action);
     }
-    CHECK_EQUAL(maps, 1); /* nothing changes after the first one */
+    CHECK_EQUAL(maps, 1); /* nothing changes after the first map */
     CHECK(step.imbalance_measured < 0.12 && fabs(step.imbalance_measured - step.imbalance_promised) < 1e-9);
     CHECK(eqp_balancer_knows_costs(w.balancer));
     CHECK_NEAR(eqp_balancer_costs(w.balancer)->cost[0], 1e-6, 1e-12);
@@ -159,24 +159,23 @@ MPI_TEST(a_run_is_kept_even)
     eqp_balancer_free(w.balancer);
 }
 
-/* A run of `sfc`, and what comes of it. */
 typedef struct story {
     int steps;
-    bool calibrate, ghosts, tells; /* ghosts: the first rank has many; tells: the busy time of steps but the first */
+    bool calibrate, ghosts, tells; /* ghosts: the first rank has many; tells: busy times from step 1 on */
     double slower, sent;           /* as in world */
-    double grows, jumps;           /* heavier: more in each step; from the second step on */
-    double map;                    /* balance_seconds of steps with a new map alone, unless 0 */
+    double grows, jumps;           /* growth of `heavier` per step; jump in the second step */
+    double map;                    /* reported as balance_seconds of steps with a new map, unless 0 */
     double repair_tol;             /* policy REPAIR, unless 0 */
 } story;
 
 typedef struct tally {
     int maps, repairs; /* after the first step */
-    bool said;         /* that work is not as predicted */
+    bool said;         /* a message said that work is not as predicted */
     double calibration, busy_most, uneven, regret;
     eqp_step last;
 } tally;
 
-/* With repairs that move few owners and hold the tolerance, at the most. */
+/* Repairs move few owners and hold the tolerance. */
 static void check_repair(const eqp_advice *advice, int moved, int s, double tol, const eqp_step *step)
 {
     CHECK(advice->action == EQP_KEEP || advice->changed);
@@ -216,7 +215,7 @@ static tally tell(MPI_Comm comm, story is)
             row.balance_seconds = 1e-4;
         }
         busy = row.load + 4e-6 * row.ghosts + 2e-6 * row.particles;
-        row.busy_seconds = is.tells && s > 0 ? busy : 0; /* the first forces are no whole step */
+        row.busy_seconds = is.tells && s > 0 ? busy : 0; /* the first forces are not a whole step */
         row.balance_seconds = is.map > 0 ? (advice.changed ? is.map : 0) : row.balance_seconds;
         CHECK_EQUAL(eqp_balancer_record(w.balancer, &(eqp_work){.row = &row, .count = count}, &t.last), EQP_OK);
         if (is.repair_tol > 0) {
@@ -235,7 +234,7 @@ static tally tell(MPI_Comm comm, story is)
     return t;
 }
 
-/* Work grows on the first third of the line. The method's own maps are not asked for, as nothing breaks down. */
+/* Work grows on the first third of the line. Repairs keep up with it, so no new map is made. */
 MPI_TEST(repairs_move_few_owners)
 {
     const tally t = tell(comm, (story){.steps = 40, .calibrate = true, .repair_tol = 0.15, .grows = 0.2});
@@ -243,8 +242,8 @@ MPI_TEST(repairs_move_few_owners)
     CHECK(t.maps == 0 && (mpi_test_size(comm) == 1 ? t.repairs == 0 : t.repairs >= 2));
 }
 
-/* After the first map, work in the first third grows by two fifths. 0.1 seconds of messages of the last rank, which has
- * none of that third, are longer than all work, so that its division shortens no step. */
+/* After the first map, work in the first third grows by two fifths. The last rank's 0.1 s of messages, none in that
+ * third, exceed all work, so a new division would not shorten the step. */
 MPI_TEST(work_hidden_by_messages_is_left_alone)
 {
     for (int hidden = 0; hidden < 2; hidden++) {
@@ -253,7 +252,7 @@ MPI_TEST(work_hidden_by_messages_is_left_alone)
     }
 }
 
-/* Work that takes longer than its counts say is noticed, said and divided by what was measured. */
+/* Work that takes longer than its counts predict is reported and divided by measured times. */
 MPI_TEST(measured_loads_calibrate_weights)
 {
     const int size = mpi_test_size(comm);
@@ -265,8 +264,8 @@ MPI_TEST(measured_loads_calibrate_weights)
     }
 }
 
-/* The cost of a step beyond its work is learned from the ranks' busy time. Afterwards step times are predicted, and
- * maps even out steps instead of loads. */
+/* The overhead of a step is learned from the ranks' busy times. Then step times are predicted and maps even out steps
+ * instead of loads. */
 MPI_TEST(steps_are_even_not_loads)
 {
     const int size = mpi_test_size(comm);
@@ -279,7 +278,7 @@ MPI_TEST(steps_are_even_not_loads)
     }
 }
 
-/* The first map is made by work alone. Once overheads are known another one follows, if it pays. */
+/* The first map considers work only. Once overheads are known a second one follows if it pays. */
 MPI_TEST(overheads_are_a_reason_for_a_map)
 {
     const int size = mpi_test_size(comm);
@@ -288,12 +287,12 @@ MPI_TEST(overheads_are_a_reason_for_a_map)
         const tally t = tell(comm, (story){.steps = 60, .ghosts = true, .tells = true, .map = dear ? 10 : 1e-4});
         CHECK(dear ? t.maps == 0 : size == 1 || size > 4 || t.maps >= 1);
         CHECK(size == 1 || size > 4 || (dear ? t.uneven > 0.05 : t.uneven < 0.04));
-        CHECK(t.maps > 0 || t.regret < 0.01); /* with one map all steps are alike, the first forces left out */
+        CHECK(t.maps > 0 || t.regret < 0.01); /* with one map all steps are alike after the first forces */
     }
 }
 
-/* Maps of 40 steps whose work drifts, where each takes 10 ms by the clock: the caller says so or leaves it to the
- * library; or says that maps are nearly free. */
+/* Maps live 40 steps with drifting work and take 10 ms by the clock. The caller passes this cost, leaves it to the
+ * library, or claims that maps are nearly free. */
 static int count_drifting(MPI_Comm comm, double balance_seconds)
 {
     world w;
@@ -318,7 +317,7 @@ static int count_drifting(MPI_Comm comm, double balance_seconds)
     return maps;
 }
 
-/* A byte changed, bytes torn off, zeros from somewhere on: refused, and nothing has changed. */
+/* Changed bytes, truncation and zeros are refused without effect. */
 static void refuses_damaged_bytes(eqp_balancer *balancer, size_t size, const void *bytes)
 {
     unsigned char *damaged = malloc(size);
@@ -343,7 +342,7 @@ static void refuses_damaged_bytes(eqp_balancer *balancer, size_t size, const voi
     free(damaged);
 }
 
-/* A run that goes on behaves as one that never stopped. */
+/* A restored run continues like one that never stopped. */
 MPI_TEST(state_survives_in_bytes)
 {
     world w, again;
@@ -451,7 +450,6 @@ MPI_TEST(maps_cost_their_time)
     CHECK(mpi_test_size(comm) == 1 || free > 3 * told);
 }
 
-/* All methods, however maps are renewed. */
 MPI_TEST(every_action_has_a_reason)
 {
     static const char *const renewal[] = {"auto", "repair", "gain", "2"};
@@ -486,7 +484,7 @@ MPI_TEST(every_action_has_a_reason)
     }
 }
 
-/* With the whole state as it was where anything fails: the old map, and the same code on all ranks. */
+/* On failure all ranks return the same code and keep the old map and state. */
 static int without_memory(MPI_Comm comm, void *user)
 {
     const eqp_problem problem = make_world(comm, &(world){.n = 0});
