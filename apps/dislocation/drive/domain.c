@@ -62,7 +62,7 @@ int64_t dd_node_bytes(const dd_node *node)
     return (int64_t)sizeof *node + node->narms * (int64_t)sizeof *node->arm;
 }
 
-/* home: of the neighbours that do not live here, in order. */
+/* home: [asked] of the neighbours on other ranks, in order. */
 static int set_homes(dd_domain *domain, const int *home, eqp_message *message)
 {
     for (int64_t i = 0; i < domain->network.n; i++) {
@@ -82,7 +82,7 @@ static int set_homes(dd_domain *domain, const int *home, eqp_message *message)
     return EQP_OK;
 }
 
-/* Tags of all nodes [n], then those of all neighbours that do not live here [asked]. */
+/* Tags of all nodes [n], then of all neighbours on other ranks [asked]. */
 static int list_tags(const dd_domain *domain, int64_t **tag, int64_t *asked, int **home)
 {
     const dd_network *network = &domain->network;
@@ -120,7 +120,7 @@ static int find_next_tag(dd_domain *domain, eqp_message *message)
     if (MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MAX, domain->comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
-    /* Ids are signed 64-bit numbers elsewhere, and new nodes need room. */
+    /* File formats store ids as signed 64-bit numbers, and new nodes need room. */
     if (largest >= (uint64_t)INT64_MAX - ((uint64_t)1 << 40)) {
         eqp_message_set(message, "node %u,%u: no room for new tags behind it", DD_TAG_DOMAIN(largest),
                         DD_TAG_INDEX(largest));
@@ -138,7 +138,7 @@ static int compare_tags(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Names a tag that occurs twice among those of all ranks: collects them all, since the run ends. Collective. */
+/* Names a tag that occurs twice. Collects all tags, since the run ends anyway. Collective. */
 static void name_twins(const dd_domain *domain, const int64_t *tag, eqp_message *message)
 {
     int64_t *all = NULL, n = 0;
@@ -177,13 +177,12 @@ done:
     return code;
 }
 
-/* Tells a neighbour's arm the new home of a node. */
 typedef struct news {
     dd_tag neighbour, moved;
     int home;
 } news;
 
-/* bytes: of messages to other ranks */
+/* bytes: sent to other ranks */
 static int tell_neighbours(dd_domain *domain, const int *dest, int64_t *bytes)
 {
     dd_outbox out = {0};

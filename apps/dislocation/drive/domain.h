@@ -22,26 +22,25 @@ typedef struct dd_domain {
     eqp_exchange_plan plan; /* how data for forces travel; the same on all ranks */
 } dd_domain;
 
-/* An empty domain with direct messages and a far field of the default order; the caller sets the box. comm comes from
- * eqp_comm_create(). Local. */
+/* Initializes an empty domain with direct messages and a far field of default order; the caller sets the box. comm
+ * comes from eqp_comm_create(). Local. */
 void dd_domain_init(dd_domain *domain, MPI_Comm comm);
 void dd_domain_free(dd_domain *domain);
 
 /* Folds a position into the box in periodic directions. Local. */
 void dd_domain_fold(const dd_domain *domain, double x[3]);
 
-/* True if a node owns segments: it owns every segment to a neighbour with a higher tag. Local. */
+/* True if a node owns segments. The end with the lower tag owns a segment. Local. */
 bool dd_node_owns_segments(const dd_node *node);
 
-/* Bytes that move with a node to another home. Local. */
+/* Bytes that move with a node. Local. */
 int64_t dd_node_bytes(const dd_node *node);
 
 /* from - to by the nearest periodic image. Local. */
 void dd_domain_offset(const dd_domain *domain, const double from[3], const double to[3], double offset[3]);
 
-/* Finds the homes of all neighbours, for nodes that were just read or made, by a directory spread over the ranks.
- * EQP_ERR_DATA for two nodes with one tag, or an arm to a missing node, with the tag in the message. Sets next_tag.
- * Collective. */
+/* Finds the homes of all neighbours of newly read or made nodes, by a directory spread over the ranks, and sets
+ * next_tag. EQP_ERR_DATA with the tag in the message for duplicate tags and arms to missing nodes. Collective. */
 int dd_domain_connect(dd_domain *domain, eqp_message *message);
 
 /* Nodes that left this rank for new homes. */
@@ -54,15 +53,15 @@ typedef struct dd_moved {
  */
 int dd_domain_migrate(dd_domain *domain, const int *dest, dd_moved *moved);
 
-/* Moves nodes to the homes of a placement [own nodes]; a shared node goes to one of its sharers. Halo and stage are
- * void afterwards. Collective. */
+/* Moves nodes to the homes of a placement [own nodes]; a shared node goes to one of its sharers. Invalidates halo and
+ * stage. Collective. */
 int dd_domain_place(dd_domain *domain, const eqp_placement *placement, dd_moved *moved);
 
-/* ---- Neighbours of a rank's nodes that live elsewhere. Both ends know an arm across ranks, so each side knows without
- * asking which data the other needs, and in which order. */
+/* ---- Remote neighbours of a rank's nodes. Both ends know an arm across ranks, so each side knows without asking which
+ * data the other needs, and in which order. */
 
-/* Arms across ranks whose segments belong to one side, by the other end's rank, then by segment: lower tag, higher tag.
- */
+/* Arms across ranks whose segments belong to one side, by the other end's rank, then by segment (lower tag, higher
+ * tag). */
 typedef struct dd_crossings {
     int64_t n;
     int64_t *node;  /* [n] place of the own end */
@@ -70,7 +69,7 @@ typedef struct dd_crossings {
     int64_t *count; /* [ranks] */
 } dd_crossings;
 
-/* Places of neighbours: below network.n own nodes, then ghosts. */
+/* Places of neighbours: own nodes below network.n, then ghosts. */
 typedef struct dd_halo {
     int64_t n;       /* own nodes at its creation */
     int64_t nghosts; /* remote neighbours, each once */
@@ -89,17 +88,16 @@ typedef struct dd_halo {
     eqp_route *arms; /* forces from mine to the other ends' theirs: a block per rank */
 } dd_halo;
 
-/* Numbers sent for a node: its position, or its velocity too. */
 enum { DD_PLACES = 3, DD_MOVING = 6 };
 
-/* Plans by the domain's exchange plan and fetches these numbers once; the domain's nodes and arms must not change while
+/* Plans by the domain's exchange plan and fetches the values once. The domain's nodes and arms must not change while
  * the halo is in use. code: of this rank so far; all ranks return the code of a rank that failed, here and below.
  * Collective. */
 int dd_halo_create(const dd_domain *domain, int numbers, int code, dd_halo *halo);
 /* Collective. */
 void dd_halo_free(dd_halo *halo);
 
-/* Fetches positions of all ghosts, and their velocities if the halo has them. Collective. */
+/* Fetches positions of all ghosts, and velocities if the halo has them. Collective. */
 int dd_halo_refresh(const dd_domain *domain, dd_halo *halo, int code);
 
 /* Sends a number of each own node to the ranks that have it as a ghost: own [n] (borrowed), ghost [nghosts].
@@ -110,7 +108,7 @@ int dd_halo_spread(const dd_halo *halo, const int *own, int *ghost);
  * (borrowed), in [theirs.n][3]. Collective. */
 int dd_halo_give(const dd_halo *halo, int code, const double *out, double *in);
 
-/* Position of the neighbour at a place; its velocity, if the halo has velocities. Local. */
+/* Position of the neighbour at a place; velocity if the halo has velocities. Local. */
 const double *dd_halo_position(const dd_domain *domain, const dd_halo *halo, int64_t place);
 const double *dd_halo_velocity(const dd_domain *domain, const dd_halo *halo, int64_t place);
 

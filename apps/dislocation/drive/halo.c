@@ -39,7 +39,6 @@ static int by_own(const void *left, const void *right)
     return a->own != b->own ? compare_u64(a->own, b->own) : a->home - b->home;
 }
 
-/* By rank, then by the lower and the higher tag. */
 static int by_segment(const void *left, const void *right)
 {
     const crossing *a = left, *b = right;
@@ -89,7 +88,6 @@ static int check_places(const dd_halo *halo)
     return EQP_OK;
 }
 
-/* Ghosts by home and tag, each once. */
 static int number_ghosts(dd_halo *halo, crossing *cross, int64_t ncross)
 {
     int code;
@@ -110,7 +108,7 @@ done:
     return code;
 }
 
-/* Own nodes by tag, which the other ranks number them by. */
+/* Lists own nodes by tag, the order in which other ranks number them. */
 static int list_senders(dd_halo *halo, crossing *cross, int64_t ncross, dd_blocks *blocks)
 {
     int code = eqp_array_create(&halo->send, ncross, sizeof *halo->send);
@@ -173,7 +171,7 @@ done:
     return code;
 }
 
-/* Arrivals must match this side's lists: nodes by home and tag, arms by rank. */
+/* Checks that arrivals match this side's lists: nodes by home and tag, arms by rank. */
 static int check_arrivals(const dd_domain *domain, const dd_halo *halo)
 {
     const eqp_route_view nodes = eqp_route_arrivals(halo->nodes), arms = eqp_route_arrivals(halo->arms);

@@ -209,5 +209,5 @@ int dd_route_send(eqp_route *route, int code, const void *data, const void **rec
     }
     const int started = eqp_route_start(route, data);
     code = eqp_route_finish(route, received);
-    return code == EQP_ERR_STATE ? started : code; /* no trip: all ranks know why */
+    return code == EQP_ERR_STATE ? started : code; /* nothing was sent: all ranks know why */
 }

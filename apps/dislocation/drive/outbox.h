@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zeroed: empty. The first failure sticks: later calls do nothing, and dd_outbox_deliver() returns it on all ranks. */
+/* Zero it before use. The first failure sticks: later calls do nothing, and dd_outbox_deliver() returns it on all
+ * ranks. */
 typedef struct dd_outbox {
     int64_t *word; /* [n] each piece begins a word; owned */
     int *to;       /* [n] rank of each word; owned */
@@ -21,11 +22,10 @@ typedef struct dd_outbox {
     int code;
 } dd_outbox;
 
-/* Appends bytes to the message for a rank. Messages to one rank arrive in the order in which they were written. */
+/* Appends bytes to the message for a rank. Messages to one rank keep their order. */
 void dd_outbox_add(dd_outbox *outbox, int rank, const void *bytes, size_t size);
-/* Appends a node with its arms. */
 void dd_outbox_add_node(dd_outbox *outbox, int rank, const dd_node *node);
-/* Makes the outbox fail with a code, unless it has failed already. */
+/* Makes the outbox fail, unless it already has. */
 void dd_outbox_fail(dd_outbox *outbox, int code);
 
 /* Received words, by sending rank. */
@@ -36,8 +36,8 @@ typedef struct dd_inbox {
 
 /* Sends everything and empties the outbox, also on failure. Collective; the same code on all ranks. */
 int dd_outbox_deliver(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox);
-/* The same without agreement of the ranks: EQP_ERR_MEMORY and EQP_ERR_OVERFLOW may be this rank's alone and belong into
- * its next collective call. */
+/* The same without agreement of the ranks: EQP_ERR_MEMORY and EQP_ERR_OVERFLOW may be this rank's alone and must be
+ * passed to its next collective call. */
 int dd_outbox_deliver_own(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox);
 
 bool dd_inbox_empty(const dd_inbox *inbox);
@@ -60,9 +60,8 @@ typedef struct dd_relay {
 /* Blocks arrive by rank, then by number. After an error on any rank the relay ends. Collective. */
 int dd_relay_run(MPI_Comm comm, const dd_relay *relay, eqp_message *message);
 
-/* ---- A list of blocks for a route, each with the ranks that need it. */
-
-/* Zeroed: empty. The first failure sticks: later calls do nothing, and dd_blocks_route() returns it on all ranks. */
+/* A list of blocks for a route, each with the ranks that need it. Zero it before use. The first failure sticks: later
+ * calls do nothing, and dd_blocks_route() returns it on all ranks. */
 typedef struct dd_blocks {
     int64_t n, id_room, bytes_room, first_room, rank_room;
     int64_t *id, *bytes, *first; /* owned */
@@ -71,12 +70,10 @@ typedef struct dd_blocks {
     int code;
 } dd_blocks;
 
-/* Appends a block that no rank needs yet. */
 void dd_blocks_add(dd_blocks *blocks, int64_t id, int64_t bytes);
-/* Adds a rank that needs the last block: ascending, each rank once. */
+/* Adds a rank that needs the last block; call in ascending order, once per rank. */
 void dd_blocks_need(dd_blocks *blocks, int rank);
 void dd_blocks_free(dd_blocks *blocks);
-/* Makes the list fail with a code, unless it has failed already. */
 void dd_blocks_fail(dd_blocks *blocks, int code);
 
 /* Plans the route of the blocks and empties the list, also on failure. Collective; the same code on all ranks. */

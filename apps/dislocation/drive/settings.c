@@ -16,7 +16,6 @@
 #define MOST_SHELLS 50
 #define AT(field) offsetof(dd_settings, field)
 
-/* Rows of the table. */
 #define TEXT(name_, field_, argument_, help_)                                                                          \
     {                                                                                                                  \
         .name = (name_), .argument = (argument_), .type = APP_OPTION_TEXT, .offset = AT(field_), .help = (help_)       \
@@ -125,7 +124,6 @@ bool dd_settings_given(const dd_settings *settings, const char *name)
     return app_options_given(&command_line, settings, name);
 }
 
-/* Puts the option before a message of a parser. */
 static int refuse(const char *option, int code, const eqp_message *inner, eqp_message *message)
 {
     if (code != EQP_OK) {
@@ -134,7 +132,6 @@ static int refuse(const char *option, int code, const eqp_message *inner, eqp_me
     return code;
 }
 
-/* Exactly three whole numbers, or `one` for all directions. */
 static int parse_three(const char *option, const char *text, bool one, int number[3], eqp_message *message)
 {
     eqp_message inner = {""};
@@ -152,7 +149,6 @@ static int parse_three(const char *option, const char *text, bool one, int numbe
     return refuse(option, code, &inner, message);
 }
 
-/* Six numbers separated by commas. */
 static int parse_stress(const char *text, double stress[6], eqp_message *message)
 {
     const char *at = text;
@@ -272,7 +268,6 @@ void dd_settings_default_control(eqp_paradis_control *control)
     }
 }
 
-/* Word i of words separated by '|'. */
 static void copy_word(const char *words, int i, char name[EQP_PARADIS_NAME])
 {
     for (; i > 0; i--) {

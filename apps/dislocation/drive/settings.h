@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command line of dislocation. */
 #ifndef DD_SETTINGS_H
 #define DD_SETTINGS_H
 
@@ -34,17 +33,16 @@ typedef struct dd_settings {
 /* The command line as a table, for parsing and for help. */
 const app_command_line *dd_settings_table(void);
 
-/* `sectioning` and `bisection`: methods that the app implements, with the boxes of equipoise/boxes.h. */
+/* Methods that the app implements, with the boxes of equipoise/boxes.h. */
 extern const eqp_method dd_sectioning, dd_bisection;
 extern const eqp_methods dd_methods;
 
 /* Looks names up and checks options against each other. EQP_OK, or a code with a message. */
 int dd_settings_complete(dd_settings *settings, eqp_message *message);
 
-/* True if an option was given, by its name without the dashes. */
+/* name: without the dashes. */
 bool dd_settings_given(const dd_settings *settings, const char *name);
 
-/* True if --check-forces names images rather than a table. */
 bool dd_settings_check_images(const dd_settings *settings);
 
 /* Parameters without a `.ctrl` file: copper as in the literature on FCC metals (54.6 GPa, 0.324, 2.556e-10 m, core
@@ -52,7 +50,6 @@ bool dd_settings_check_images(const dd_settings *settings);
  * input decides. */
 void dd_settings_default_control(eqp_paradis_control *control);
 
-/* Overrides *control with the options that were given. */
 void dd_settings_override(const dd_settings *settings, eqp_paradis_control *control);
 
 #endif

@@ -14,8 +14,8 @@
 /* Longest segment as a share of a cell: a longer one reaches beyond the neighbouring cells. */
 #define LONGEST 0.9
 
-/* Near pairs must fit into neighbouring cells. Cells of a control file become fewer if they are too small; those of the
- * command line stay. The written parameters keep the original numbers, for ParaDiS. */
+/* Near pairs must fit into neighbouring cells. Too small cells of a control file become fewer; cells of the command
+ * line stay. The written parameters keep the original numbers, for ParaDiS. */
 static int set_cells(dd_simulation *sim, eqp_message *message)
 {
     const eqp_paradis_control *control = &sim->input.control;
@@ -93,7 +93,7 @@ static int set_mobility(const eqp_paradis_control *c, dd_mobility *mobility, eqp
     return EQP_OK;
 }
 
-/* Crystal of a mobility law; DD_NO_CRYSTAL if its screws do not change planes. */
+/* Crystal of a mobility law; DD_NO_CRYSTAL if its screws do not cross slip. */
 static dd_crystal crystal_of(const eqp_paradis_control *c)
 {
     const bool fcc = strncmp(c->mobility, "FCC", 3) == 0, bcc = strncmp(c->mobility, "BCC", 3) == 0;
@@ -226,7 +226,6 @@ static int choose_dt(dd_simulation *sim)
     return EQP_OK;
 }
 
-/* Forces that all ranks have. */
 static int first_forces(dd_simulation *sim)
 {
     int code;

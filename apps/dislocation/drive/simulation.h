@@ -21,14 +21,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One rank in one step. */
 typedef struct dd_rank_row {
     eqp_rank_row common;    /* load: of all evaluations of the step */
     double count[DD_KINDS]; /* of the last evaluation */
     double segments, length;
 } dd_rank_row;
 
-/* One step over all ranks; the same on all of them. */
+/* One step over all ranks, equal on all of them. */
 typedef struct dd_step {
     eqp_step common;         /* interactions: pairs of the last evaluation */
     int64_t count[DD_KINDS]; /* of the last evaluation */
@@ -44,11 +43,11 @@ typedef struct dd_step {
 typedef struct dd_work {
     dd_rank_row row;
     int64_t count[DD_KINDS];  /* of all evaluations */
-    int64_t mapped[DD_KINDS]; /* the same, as the map assigns it */
+    int64_t mapped[DD_KINDS]; /* the same, by the map */
     int64_t evaluations;
     dd_moved moved;
-    double begin;     /* eqp_busy_seconds() at the start of the step, with its map; 0: not known */
-    bool walls_moved; /* or are new */
+    double begin;     /* eqp_busy_seconds() at the start of the step, including its map; 0: unknown */
+    bool walls_moved; /* or new */
 } dd_work;
 
 typedef struct dd_simulation {
@@ -58,7 +57,7 @@ typedef struct dd_simulation {
     app_words words; /* of a restart's control file, until the first forces are known */
     app_state state; /* of these words */
     bool resumes;    /* with the homes of the restart file */
-    bool owed;       /* a signal stopped the last step: a restart computes its forces */
+    bool owed;       /* a signal stopped the last step; a restart computes its forces */
     dd_domain domain;
     dd_halo halo;
     dd_stage stage;
@@ -71,36 +70,36 @@ typedef struct dd_simulation {
     eqp_balancer *balancer;
     dd_problem problem; /* the balancer's view of this run */
     eqp_boxes *boxes;   /* of sectioning and bisection, where nodes live in boxes; else NULL */
-    int signal;         /* that a rank had received when the last step was recorded; 0: none */
-    int failed;         /* code of this rank alone; the next collective call that takes one returns it on all ranks */
+    int signal;         /* received by any rank when the last step was recorded; 0: none */
+    int failed;         /* code of this rank alone; the next collective call with a code returns it on all ranks */
     double fastest;     /* largest speed of all nodes when the last step was recorded, b/s */
-    double box_load;    /* of this rank in the last step, s: walls follow it */
+    double box_load;    /* of this rank in the last step, s; walls follow it */
     dd_work work;       /* of the present step */
     dd_step now;        /* the last step */
     dd_rank_row *row;   /* [ranks] of the last step, on every rank */
 } dd_simulation;
 
-/* Reads the input, makes the first map and computes the first forces. Collective; a failure leaves nothing to free and
- * gives all ranks the same line. */
+/* Reads the input, makes the first map and computes the first forces. On failure nothing needs to be freed and all
+ * ranks have the same message. Collective. */
 int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulation *sim, eqp_message *message);
 void dd_simulation_free(dd_simulation *sim);
 
-/* One step: a new map if it is due, motion, topology, loading, forces on the new network. Collective. */
+/* One step: a new map if due, motion, topology, loading, forces on the new network. Collective. */
 int dd_simulation_step(dd_simulation *sim, eqp_message *message);
 
-/* Motion and loading of a step, and the forces after it, without a new map or changes of the topology: nodes keep
- * places and homes, costs do not change. Collective. */
+/* Motion, loading and forces of a step, without a new map or topology changes: nodes keep places and homes, costs do
+ * not change. Collective. */
 int dd_simulation_drift(dd_simulation *sim, eqp_message *message);
 
-/* All that a restart needs except the network. Local. */
+/* Everything that a restart needs except the network. Local. */
 dd_moment dd_simulation_moment(const dd_simulation *sim);
 
-/* Plans which data travel where, for the network and the map as they are. Collective. */
+/* Plans the exchange of data for the present network and map. Collective. */
 int dd_plan(dd_simulation *sim);
 void dd_unplan(dd_simulation *sim);
 
-/* Forces on the arms of all nodes where these are now, and their velocities by the mobility law. Collective;
- * sim->failed is what the velocities met on this rank. */
+/* Forces on the arms of all nodes at their present positions, and velocities by the mobility law. sim->failed is this
+ * rank's code of the velocities. Collective. */
 int dd_forces(dd_simulation *sim);
 
 /* Largest speed of this rank's nodes, b/s. Local. */
@@ -109,7 +108,7 @@ double dd_fastest(const dd_simulation *sim);
 /* Adds the last evaluation of the forces. Local. */
 void dd_work_add(dd_work *work, const dd_evaluator *evaluator);
 
-/* ---- Nodes on their way through one time step: a predicted position, corrections, the way back after a signal. */
+/* ---- Nodes within a time step: prediction, corrections, and the way back after a signal. */
 
 /* Own nodes at the start (0) and at the end (1) of the time step. */
 typedef struct dd_motion {
@@ -119,23 +118,23 @@ typedef struct dd_motion {
     dd_stepper stepper;                /* at the start */
 } dd_motion;
 
-/* Notes where the nodes are and predicts where they go. sim->failed is set if this rank is out of memory; the motion is
- * freed by dd_motion_end() in any case. Local. EQP_ERR_DATA on all ranks if a speed is not finite. */
+/* Records the nodes' positions and predicts new ones. Sets sim->failed if this rank is out of memory; dd_motion_end()
+ * frees the motion in any case. Local. EQP_ERR_DATA on all ranks if a speed is not finite. */
 int dd_motion_begin(dd_simulation *sim, dd_motion *motion);
 
 /* Moves the nodes to their new positions, which stay unfolded. Local. */
 void dd_motion_place(dd_simulation *sim, const dd_motion *motion);
 
-/* Decides by the largest error of all ranks whether the time step holds, and if not where the nodes are tried
- * next. The velocities belong to the new positions. Collective. EQP_ERR_STATE if no time step is short enough, else the
- * code of a rank that has failed. */
+/* Decides by the largest error of all ranks if the time step holds, and if not, where to try the nodes next. The
+ * velocities belong to the new positions. Collective. EQP_ERR_STATE if no time step is short enough, else the code of a
+ * rank that has failed. */
 int dd_motion_judge(dd_simulation *sim, dd_motion *motion, dd_verdict *verdict);
 
-/* strain: six components of the plastic strain by this rank's segments, three of the spin; set if code is EQP_OK. After
- * EQP_ERR_STOPPED nodes and stepper are as they were before the step. Local. */
+/* strain: six components of the plastic strain by this rank's segments, then three of the spin; set if code is EQP_OK.
+ * After EQP_ERR_STOPPED nodes and stepper are as before the step. Local. */
 void dd_motion_end(dd_simulation *sim, dd_motion *motion, int code, double strain[9]);
 
-/* Velocities of the own nodes, by the mobility law, from the forces on their arms. Local. EQP_OK or EQP_ERR_MEMORY. */
+/* Velocities of the own nodes from the forces on their arms. Local. EQP_OK or EQP_ERR_MEMORY. */
 int dd_motion_velocities(dd_simulation *sim);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A step of dislocation dynamics, top down. */
 #include "simulation.h"
 
 #include "balance/balance.h"
@@ -24,7 +23,7 @@ done:
     return code;
 }
 
-/* The time integrator: nodes move with their velocities; the time step shrinks until the error is small enough. */
+/* Time integration: nodes move with their velocities; the time step shrinks until the error is small enough. */
 static int move_nodes(dd_simulation *sim, double strain[9])
 {
     dd_verdict verdict = DD_STEP_RETRY;
@@ -50,8 +49,8 @@ static void fold_into_box(dd_simulation *sim)
     }
 }
 
-/* Nodes split, screws cross slip, segments collide, lines are remeshed: in this order (see topology.h). strain: of this
- * rank's motion; then of all ranks, the topology's share included. */
+/* Nodes split, screws cross slip, segments collide, lines are remeshed, in this order (see topology.h). strain: in, of
+ * this rank's motion; out, of all ranks with the topology's share. */
 static int change_topology(dd_simulation *sim, double strain[9], eqp_message *message)
 {
     const dd_mover mover =
@@ -73,7 +72,7 @@ done:
     return code;
 }
 
-/* The new network as the next step finds it. After a signal the step counts, and a restart computes the forces. */
+/* Forces on the new network for the next step. After a signal the step counts, and a restart computes the forces. */
 static int complete(dd_simulation *sim)
 {
     int code;
@@ -89,7 +88,7 @@ done:
     return code;
 }
 
-/* On all ranks, by the message of the one that failed by itself. */
+/* Gives all ranks the message of the rank that failed. */
 static int explain(dd_simulation *sim, int code, eqp_message *message)
 {
     const int told = eqp_agree(sim->comm, sim->failed != EQP_OK ? sim->failed : EQP_ERR_REMOTE, message);

@@ -14,16 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A new map aims at this share of the imbalance tolerance, which leaves room for its ageing. */
+/* A new map aims at this share of the imbalance tolerance, so that it can age. */
 #define FRESH_SHARE 0.25
 
-/* Work units as fine as this share of the tolerance cost hardly anything to assign. */
+/* Assigning work units as fine as this share of the tolerance costs hardly anything. */
 #define FINEST_SHARE 0.05
 
-/* Below this imbalance work units would be too many for any method. */
+/* Smallest imbalance used to size work units; below it there would be too many for any method. */
 #define FINEST_UNITS 1e-4
 
-/* Remeshing shifts work suddenly: if the imbalance exceeds the prediction by this much, a new map is made. */
+/* A new map is made if remeshing raises the imbalance this far above the prediction. */
 #define JUMP 0.03
 
 int dd_balance_create(dd_simulation *sim, eqp_message *message)
@@ -44,7 +44,6 @@ done:
     return code;
 }
 
-/* Nodes move to the homes that the new map gives them; data travel by its plan. */
 static int follow(dd_simulation *sim, const eqp_advice *advice, dd_moved *moved)
 {
     sim->domain.plan = *eqp_balancer_plan(sim->balancer);
@@ -103,7 +102,7 @@ int dd_balance_weigh(dd_simulation *sim, bool *made, eqp_message *message)
         EQP_TRY(make_map(sim, message));
         EQP_TRY(dd_plan(sim));
         row->balance_seconds += eqp_cpu_seconds_since(begin);
-        /* The record has the forces that the map gives. */
+        /* The recorded forces are those of the new map. */
         eqp_timings_clear(sim->evaluator.timings);
         row->load = row->exchange_seconds = row->helped = 0.0;
         memset(sim->work.count, 0, sizeof sim->work.count);
@@ -113,8 +112,8 @@ done:
     return code;
 }
 
-/* The direction in which walls move, see dd_walls_turn(): by the control file's interval, or that of the command line.
- * A round of sectioning takes three steps, so it moves all directions whatever interval the command line has. */
+/* Direction in which walls move, see dd_walls_turn(), at the interval of the control file or the command line. A round
+ * of sectioning takes three steps and moves all directions whatever interval the command line sets. */
 static int walls_due(const dd_simulation *sim)
 {
     const eqp_policy_options *policy = &sim->settings->run.policy;
@@ -135,7 +134,6 @@ int dd_balance_follow(dd_simulation *sim)
     return sim->boxes != NULL ? dd_walls_settle(&sim->domain, sim->boxes, &sim->work.moved) : EQP_OK;
 }
 
-/* Moves the walls by the load of each rank, and the nodes with them. */
 static int move_walls(dd_simulation *sim, int turn)
 {
     double *loads = NULL;
@@ -162,7 +160,8 @@ int dd_balance(dd_simulation *sim, eqp_message *message)
 
     sim->work = (dd_work){.begin = 0};
     if (sim->boxes == NULL && !eqp_balancer_due(sim->balancer)) {
-        EQP_TRY(eqp_balancer_advise(sim->balancer, steps_left(sim), &keep, NULL)); /* a restart may have another end */
+        EQP_TRY(
+            eqp_balancer_advise(sim->balancer, steps_left(sim), &keep, NULL)); /* a restart may end at another step */
     } else if (sim->boxes == NULL || turn >= 0) {
         EQP_TRY(eqp_agree(sim->comm, sim->failed, NULL));
         EQP_TRY(sim->boxes != NULL ? move_walls(sim, turn) : make_map(sim, message));
@@ -195,7 +194,8 @@ static void fill_row(dd_simulation *sim, dd_rank_row *row)
 
     row->common.particles = (double)sim->domain.network.n;
     row->common.targets = (double)sim->stage.ntargets;
-    row->common.ghosts = (double)sim->stage.nghosts; /* segments, as in a what-if: neighbours' ends are among theirs */
+    row->common.ghosts =
+        (double)sim->stage.nghosts; /* segments, as in a what-if; they contain their neighbours' ends */
     row->common.interactions = (double)(total->of[DD_KIND_PAIR] + total->of[DD_KIND_PARALLEL]);
     row->common.migrated = (double)sim->work.moved.nodes;
     row->common.bytes_moved = (double)sim->work.moved.bytes;
@@ -213,7 +213,6 @@ static void fill_row(dd_simulation *sim, dd_rank_row *row)
     row->common.busy_seconds = sim->work.begin > 0 ? eqp_busy_seconds() - sim->work.begin : 0.0;
 }
 
-/* Sums over the ranks. */
 static void add_rows(dd_simulation *sim)
 {
     dd_step *now = &sim->now;
@@ -232,8 +231,8 @@ static void add_rows(dd_simulation *sim)
     }
 }
 
-/* The load that walls follow: measured CPU seconds; by the cost model where speeds are declared, or where this rank has
- * computed work of other boxes. */
+/* Load that walls follow: measured CPU seconds; predicted ones if speeds are declared or this rank has computed work of
+ * other boxes. */
 static double load_of_box(const dd_simulation *sim)
 {
     const eqp_cost_fit *costs = eqp_balancer_costs(sim->balancer);
@@ -326,7 +325,7 @@ done:
     return code;
 }
 
-/* A node's place along the curve, with its index in the map's table of owners (-1: none) and its home. */
+/* A node's curve key, its index in the map's table of owners (-1: none) and its home. */
 static int node_runs(const dd_simulation *sim, app_run_of_keys **runs)
 {
     const dd_network *network = &sim->domain.network;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a run asks its balancer, moves nodes as that says, and tells it what a step has cost. */
+/* The balancer of a run: when it is asked, moving nodes to a new map, and recording the cost of a step. */
 #ifndef DD_BALANCE_H
 #define DD_BALANCE_H
 
@@ -12,23 +12,22 @@
 /* Creates the balancer of a run by its settings. Collective; a line on error. */
 int dd_balance_create(dd_simulation *sim, eqp_message *message);
 
-/* First homes of the nodes, before any forces: equal boxes, equal counts along the curve, or those of the restart file.
- * Collective. */
+/* First homes of the nodes, before any forces: equal boxes, equal counts along the curve, or the homes of the restart
+ * file. Collective. */
 int dd_balance_begin(dd_simulation *sim, eqp_message *message);
 
-/* The first map by work, after the first forces: moves the nodes, which keep their forces. false in *made where the
- * method does not weigh, or the restart file has the map. Collective. */
+/* First map by work, after the first forces; nodes move with their forces. *made is false if the method does not weigh
+ * or the restart file has the map. Collective. */
 int dd_balance_weigh(dd_simulation *sim, bool *made, eqp_message *message);
 
-/* Before a step: a new map or new walls if they are due, with which nodes move to new homes. Collective. */
+/* Before a step: makes a new map or moves walls if due, and moves the nodes. Collective. */
 int dd_balance(dd_simulation *sim, eqp_message *message);
 
 /* Nodes that have left the box of their rank move to the rank whose box they are in; without boxes nothing happens.
  * Collective. */
 int dd_balance_follow(dd_simulation *sim);
 
-/* After a step: its work to the balancer and into sim->now and sim->row. Collective; fails with sim->failed of a rank.
- */
+/* After a step: passes its work to the balancer, sim->now and sim->row. Returns sim->failed of any rank. Collective. */
 int dd_balance_record(dd_simulation *sim);
 
 /* ---- The state of balance as comments of a restart's control file: homes of nodes, shared nodes, the balancer's
@@ -44,8 +43,8 @@ int dd_resume_take(dd_simulation *sim, eqp_message *message);
 /* Moves nodes to the homes they had. Collective. */
 int dd_resume_homes(dd_simulation *sim, dd_moved *moved);
 
-/* Restores the balancer's state again after the first forces were recorded, if the last step in the file had recorded
- * them too. Local; the same on all ranks. */
+/* Restores the balancer's state a second time, after the first forces were recorded, if the file's last step included
+ * them. Local; the same on all ranks. */
 int dd_resume_again(dd_simulation *sim);
 
 /* ---- The balancers of ParaDiS: nodes live in boxes whose walls follow the measured load (equipoise/boxes.h). */
@@ -55,9 +54,9 @@ int dd_resume_again(dd_simulation *sim);
 int dd_walls_create(const dd_domain *domain, int nparts, const eqp_paradis_control *control, bool bisection,
                     eqp_boxes **boxes);
 
-/* The walls that move after a step (cycle), from 1 in the first run on. Every DLBfreq cycles bisection moves all of
- * them (0), and sectioning begins a round: along x (0), in the next cycle y (1), in the one after z (2). -1: none
- * moves. So with a DLBfreq of 1 sectioning never moves y, and with 2 never z, as in ParaDiS. */
+/* Walls that move after a step (cycle), counted from 1 in the first run. Every DLBfreq cycles bisection moves all of
+ * them (0), and sectioning begins a round: x (0), in the next cycle y (1), then z (2). -1: none. As in ParaDiS,
+ * sectioning never moves y with a DLBfreq of 1, and never z with 2. */
 int dd_walls_turn(bool bisection, int64_t every, int64_t step);
 
 /* Moves the walls by the loads [boxes]. cells: of the grid. turn: the direction that sectioning moves; -1: the next

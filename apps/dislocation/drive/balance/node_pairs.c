@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* Pairs of a segment with a cell; in its own cell with the segments after it. */
+/* Counts pairs of a segment with a cell; in its own cell, with the segments after it. */
 static void meet(const dd_node_pairs *node_pairs, int64_t local, bool own, int64_t cell, dd_meeting *meeting)
 {
     const dd_stage *stage = node_pairs->stage;
@@ -43,7 +43,7 @@ int dd_node_pairs_meet(dd_node_pairs *node_pairs, int64_t node, const dd_meeting
     return code;
 }
 
-/* Not all partners of shared nodes need to be here: fetches a stage as if no node were shared. */
+/* The stage may lack partners of shared nodes: fetches one as if no node were shared. */
 static int fetch_whole(dd_domain *domain, const dd_halo *halo, const int64_t cells[3], dd_stage *whole)
 {
     dd_node *node = domain->network.node;
@@ -79,7 +79,7 @@ done:
     return code;
 }
 
-/* Pairs of a node: counted by the evaluation, unless ranks share the node. */
+/* Pairs of a node as the evaluation counted them; recounted if ranks share the node. */
 static int count_pairs(dd_node_pairs *node_pairs, int64_t node, dd_counts *counts)
 {
     const dd_counts *counted = &node_pairs->evaluator->of_node[node];

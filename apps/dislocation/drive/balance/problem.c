@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Walls move a little at a time: moves before their load counts. As they do not come to rest, the best of the last few
+/* Wall moves before their load counts, since each is small. Walls do not come to rest: the best of the last WALL_CHOICE
  * positions is taken. */
 #define WALL_MOVES 30
 #define WALL_CHOICE 5
@@ -84,7 +84,6 @@ static void base(void *user, int nparts, double *seconds)
     dd_evaluator_base(p->grid, &p->costs, nparts, seconds);
 }
 
-/* Owners with their loads. */
 typedef struct weighed {
     const double *speed; /* [parts] */
     int64_t n;
@@ -92,7 +91,7 @@ typedef struct weighed {
     const double *seconds; /* [n] */
 } weighed;
 
-/* Loads of the boxes by the cost model at their speeds: [parts], and the largest. */
+/* Loads of the boxes [parts] by the cost model at their speeds, and the largest. */
 static int weigh_boxes(const dd_problem *p, const eqp_boxes *boxes, const weighed *owners, double *loads, double *most)
 {
     const int nparts = eqp_boxes_parts(boxes);
@@ -112,7 +111,7 @@ static int weigh_boxes(const dd_problem *p, const eqp_boxes *boxes, const weighe
     return code;
 }
 
-/* Walls after WALL_MOVES moves on a network that does not change. */
+/* Walls after WALL_MOVES moves on an unchanged network. */
 static int move_boxes(const dd_problem *p, const weighed *owners, double *loads, eqp_boxes *boxes, eqp_boxes **best)
 {
     double most = 0.0, least = INFINITY;
@@ -178,8 +177,8 @@ static int label(void *user, int64_t first)
     return EQP_OK;
 }
 
-/* Seconds on a core of a machine with AVX-512; calls and handshakes as counted by tests/steps: each route announces its
- * blocks before their data. */
+/* Seconds on a core with AVX-512. Calls and handshakes as counted by tests/steps: each route announces its blocks
+ * before their data. */
 static const eqp_overhead overhead = {.held = 5e-7,
                                       .ghost = 7e-8,
                                       .byte = 4e-9,
@@ -189,8 +188,8 @@ static const eqp_overhead overhead = {.held = 5e-7,
                                       .gathered = (int)sizeof(dd_rank_row),
                                       .handshakes = 1};
 
-/* Least squares fit of peak memory of processes with 80 to 4800 nodes, with glibc; messages are included in ghosts.
- * Fixed: the program, its libraries and MPI. */
+/* Least squares fit of peak memory of processes with 80 to 4800 nodes, with glibc; ghosts include messages, fixed the
+ * program, its libraries and MPI. */
 static const eqp_memory memory = {.fixed = 2.67e7, .held = 2230, .ghost = 850};
 
 eqp_problem dd_problem_functions(dd_problem *problem)

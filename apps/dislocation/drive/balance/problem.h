@@ -12,11 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ---- Pairs of every own node's segments by source cell: all that a trace needs to know of the forces. Near-parallel
- * pairs cost more and depend on positions, so they are counted pair by pair; once for each state of the network, and
- * only for nodes that a method considers sharing. */
+/* ---- Pairs of every own node's segments by source cell, which is all that a trace needs of the forces. Near-parallel
+ * pairs cost more and depend on positions, so pairs are counted one by one, once per state of the network, and only for
+ * nodes that a method considers sharing. */
 
-/* Pairs of a node's segments with those of one cell. */
 typedef struct dd_meeting {
     int32_t pair, parallel;
     int32_t runs; /* segments of the node with pairs there */
@@ -27,7 +26,7 @@ typedef struct dd_node_pairs {
     const dd_halo *halo;
     const dd_evaluator *evaluator;
     const dd_stage *stage; /* has every own node's segments and their partners */
-    dd_stage whole;        /* such a stage, if the run's has not all of that; owned */
+    dd_stage whole;        /* such a stage, if the run's is not; owned */
     int64_t n;             /* own nodes */
     int64_t *first;        /* [n + 1] own segments of each; owned */
     int *cell;             /* [n + ghosts] cell of each node and ghost that owns segments; owned */
@@ -35,37 +34,37 @@ typedef struct dd_node_pairs {
     dd_meeting **meeting;  /* [n] for each source cell; NULL: not counted; each owned */
 } dd_node_pairs;
 
-/* Takes the state of the last evaluation, of which nothing may change while the node pairs are in use. *node_pairs is
- * zeroed. Collective; the caller frees it in any case. */
+/* Takes the state of the last evaluation, which must not change while the node pairs are in use. *node_pairs is zeroed.
+ * Collective; the caller frees it in any case. */
 int dd_node_pairs_take(dd_domain *domain, const dd_halo *halo, const dd_stage *stage, const dd_evaluator *evaluator,
                        dd_node_pairs *node_pairs);
 void dd_node_pairs_free(dd_node_pairs *node_pairs);
 
-/* Pairs of an own node with each of dd_grid_sources() of its cell: *meeting is borrowed from the node pairs. O(its
- * pairs) the first time. EQP_OK or EQP_ERR_MEMORY. Local. */
+/* Pairs of an own node with each of dd_grid_sources() of its cell. *meeting is borrowed from the node pairs. The first
+ * call costs O(its pairs). EQP_OK or EQP_ERR_MEMORY. Local. */
 int dd_node_pairs_meet(dd_node_pairs *node_pairs, int64_t node, const dd_meeting **meeting);
 
-/* ---- Data on nodes, as owners of the interactions of their segments, collected while forces are computed. */
+/* ---- Nodes as owners of their segments' interactions. */
 
 /* Curve keys of the own nodes in a cube around the box: owned by the caller. Local. */
 int dd_keys(const dd_domain *domain, uint64_t **keys);
 
-/* Default aspect of `tiles`: the cost of a source shared by two parts, in shared targets. A target is a node with its
- * segments; a source is a cell: a part receives all of its segments and whose forces it returns. So the aspect is
- * the mean number of nodes with segments in a cell that has any; 1 without segments. O(cells). Collective. */
+/* Default aspect of `tiles`: cost of a source shared by two parts, in shared targets. A target is a node with its
+ * segments; a source is a cell, whose segments go to a part and whose forces come back. So the aspect is the mean
+ * number of nodes with segments in a nonempty cell; 1 without segments. O(cells). Collective. */
 int dd_usual_aspect(const dd_domain *domain, const dd_stage *stage, double *aspect);
 
 /* Adds the own nodes without their work. keys: dd_keys(). EQP_OK or EQP_ERR_MEMORY. Local. */
 int dd_survey_names(const dd_domain *domain, const uint64_t *keys, eqp_survey *survey);
 
-/* Adds the own nodes with the survey's detail and the work of the last evaluation; and this rank's work on shared
- * nodes, with all of their tiles, since each rank knows only a part of them. A tile is the work of an owner with one
- * source cell. keys: dd_keys(). Collective. */
+/* Adds the own nodes with the work of the last evaluation at the survey's detail, and this rank's work on shared nodes
+ * with all of their tiles, since each rank knows only a part of them. A tile is an owner's work with one source cell.
+ * keys: dd_keys(). Collective. */
 int dd_survey(const dd_domain *domain, const dd_stage *stage, const dd_evaluator *evaluator, uint64_t seed,
               const uint64_t *keys, eqp_survey *survey);
 
 /* ---- Traces a force evaluation under an assignment of nodes to any number of parts: loads, and data between parts.
- * Nothing moves: every rank speaks for its own nodes. Real ranks with such a map send the same messages and bytes. */
+ * Nothing moves: each rank traces its own nodes. Real ranks with such a map send the same messages and bytes. */
 
 /* For the phases of evaluate.h: forces travel back, segments are ghosts. */
 extern const int dd_phase_back[DD_PHASES], dd_phase_ghosts[DD_PHASES];
@@ -76,7 +75,7 @@ extern const int dd_phase_back[DD_PHASES], dd_phase_ghosts[DD_PHASES];
 int dd_trace(dd_node_pairs *node_pairs, const eqp_cost_fit *costs, int nparts, const eqp_map *map,
              const eqp_placement *placement, bool loads_only, eqp_evaluation *evaluation);
 
-/* An amount, and the number of nodes that are ends in it. */
+/* An amount, and its number of nodes that are segment ends. */
 typedef struct dd_tally {
     int64_t number;
     int64_t amount, ends;
@@ -88,7 +87,7 @@ typedef struct dd_tallies {
     dd_tally *of; /* owned: free() */
 } dd_tallies;
 
-/* A number made of a high part below 2^47 and a part of the map below 2^16. */
+/* A number combines a high part below 2^47 and a part of the map below 2^16. */
 int64_t dd_tally_number(int64_t high, int part);
 int64_t dd_tally_high(int64_t number);
 int dd_tally_part(int64_t number);
@@ -96,13 +95,13 @@ int dd_tally_part(int64_t number);
 /* Adds to the amount of a number. Amortised O(1). EQP_OK or EQP_ERR_MEMORY. Local. */
 int dd_tally_add(dd_tallies *list, int64_t number, int64_t amount, int64_t ends);
 
-/* Sends each amount to one rank, the same rank for equal high parts, and adds amounts of equal numbers: each number
- * once, ascending. Collective. */
+/* Sends each amount to the rank of its high part and adds amounts of equal numbers: each number once, ascending.
+ * Collective. */
 int dd_tallies_gather(MPI_Comm comm, dd_tallies *list);
 
 struct dd_simulation;
 
-/* Set `sim` (borrowed), the rest is zero. Must not move while its balancer lives. */
+/* Set `sim` (borrowed) and zero the rest. Must not move while its balancer lives. */
 typedef struct dd_problem {
     struct dd_simulation *sim;
     /* Between open and close: */
@@ -111,10 +110,9 @@ typedef struct dd_problem {
     const dd_grid *grid;
 } dd_problem;
 
-/* The functions, for the state of a simulation after an evaluation. Closing frees the stage, since making a map takes
- * memory; the next plan makes it again. advance: motion only, since nodes that the topology creates or removes would
- * leave placements and owners unmatched. assign: sectioning and bisection, after as many wall moves as a run would have
- * made. */
+/* Functions for the state after an evaluation. close frees the stage, since making a map takes memory; the next plan
+ * makes it again. advance: motion only, since topology changes would leave placements and owners unmatched. assign:
+ * sectioning and bisection, after as many wall moves as a run would have made. */
 eqp_problem dd_problem_functions(dd_problem *problem);
 
 #endif

@@ -60,7 +60,6 @@ done:
     return code;
 }
 
-/* A survey in progress. */
 typedef struct surveyor {
     const dd_domain *domain;
     const dd_stage *stage;
@@ -78,7 +77,7 @@ typedef struct lot {
     bool tiles;       /* tiles are added */
 } lot;
 
-/* Adds the owners in a source cell that are pins, each once. The smallest keys are the tile's pins, so that all ranks
+/* Adds the owners in a source cell that are pins, each once. A tile's pins have the smallest keys, so that all ranks
  * with the cell choose the same ones. */
 static int add_pins(const surveyor *s, dd_tag owner, int64_t first, int64_t end, int64_t tile_pin[EQP_TILE_PINS])
 {
@@ -109,7 +108,7 @@ static int add_pins(const surveyor *s, dd_tag owner, int64_t first, int64_t end,
     return code;
 }
 
-/* Nanoseconds of a segment's pairs with a run of segments, kernel call included. */
+/* Nanoseconds of a segment's pairs with a run of segments, including the kernel call. */
 static double weigh(const surveyor *s, int64_t local, int64_t first, int64_t end)
 {
     const dd_segment segment = dd_stage_segment(s->stage, local);
@@ -122,7 +121,7 @@ static double weigh(const surveyor *s, int64_t local, int64_t first, int64_t end
     return eqp_survey_weigh(s->survey, count);
 }
 
-/* Adds the work of an owner with one source cell; in its own cell a segment has pairs with the segments after it. */
+/* Adds an owner's work with one source cell; in its own cell a segment has pairs with the segments after it. */
 static int add_source(const surveyor *s, const lot *of, int64_t source, bool own_cell, int64_t *interactions)
 {
     const dd_stage *stage = s->stage;
@@ -145,7 +144,6 @@ static int add_source(const surveyor *s, const lot *of, int64_t source, bool own
     return code;
 }
 
-/* Adds pins and tiles of an owner, and counts its interactions. */
 static int add_lot(const surveyor *s, const lot *of, int64_t *interactions)
 {
     int64_t sources[DD_GRID_SOURCES];
@@ -199,7 +197,7 @@ int dd_survey_names(const dd_domain *domain, const uint64_t *keys, eqp_survey *s
     return code;
 }
 
-/* own: its first own segment. Pairs of shared nodes come later, with the shares. */
+/* own: its first own segment. Shares add the pairs of shared nodes later. */
 static int add_node(const surveyor *s, int64_t node, uint64_t key, int64_t own, int64_t nown)
 {
     const dd_node *of = &s->domain->network.node[node];
@@ -332,7 +330,7 @@ done:
     return code;
 }
 
-/* An interaction is a tile with many owners: fewer pins of each suffice. */
+/* An interaction is a tile with many owners, so a few pins of each suffice. */
 static int choose_pins(surveyor *s)
 {
     const uint64_t below = eqp_survey_pin_below(s->survey);
@@ -356,7 +354,7 @@ static int add_all(surveyor *s, const uint64_t *keys)
     int code;
 
     EQP_TRY(eqp_array_create(&s->pin_key, s->stage->n, sizeof *s->pin_key));
-    EQP_TRY(eqp_survey_reserve(s->survey, s->domain->network.n + s->stage->shares.n)); /* exactly: owners are large */
+    EQP_TRY(eqp_survey_reserve(s->survey, s->domain->network.n + s->stage->shares.n)); /* exact: owners are large */
     for (int64_t i = 0; i < s->stage->n; i++) {
         s->pin_key[i] = eqp_pin_key(s->seed, (int64_t)s->stage->key[i].owner);
     }

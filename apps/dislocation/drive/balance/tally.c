@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-/* Parts in the low bits. */
 #define PART_BITS 16
 
 int64_t dd_tally_number(int64_t high, int part)

@@ -26,13 +26,13 @@ typedef struct tracer {
     const eqp_map *map;
     const eqp_placement *placement;
     eqp_evaluation *evaluation;
-    dd_far_parts far;  /* parts of the far field */
-    dd_counts *load;   /* [nparts] */
-    dd_counts *early;  /* [nparts] share of load that overlaps with the exchange of segments; NULL if there is none, or
-                          loads only */
+    dd_far_parts far; /* parts of the far field */
+    dd_counts *load;  /* [nparts] */
+    dd_counts *
+        early; /* [nparts] share of load that overlaps with the exchange of segments; NULL: no overlap, or loads only */
     dd_counts *late;   /* [nparts] share that overlaps with the exchange of moments */
-    int *least;        /* [cells] smallest part with segments in the cell, then [cells] minus the largest */
-    eqp_needs *whole;  /* cells in which a part computes all pairs of a node; NULL: loads only */
+    int *least;        /* [cells] smallest part with segments in the cell, then [cells] the negative of the largest */
+    eqp_needs *whole;  /* cells for which a part computes all pairs of a node; NULL: loads only */
     eqp_needs *needed; /* cells whose segments a part needs */
     int *ghost_home;   /* [ghosts] new homes of neighbours; NULL: loads only */
     dd_tallies lives;  /* segments by cell and home */
@@ -61,8 +61,8 @@ static bool is_alone(const tracer *t, int64_t cell, int part)
     return alone;
 }
 
-/* Pairs of a node's segments overlap with the exchange of segments or, if they need these, with that of moments. Forces
- * on single segments come after the far field, if there is one. */
+/* Pairs of a node's segments overlap with the exchange of segments or, if they need remote segments, with that of
+ * moments. Forces on single segments come after the far field, if any. */
 static void note_meanwhile(tracer *t, int64_t node, int part, const dd_counts *work)
 {
     if (t->early != NULL) {
@@ -91,7 +91,6 @@ done:
     return code;
 }
 
-/* A node that its home computes whole. */
 static int trace_whole(tracer *t, int64_t node)
 {
     const int home = t->placement[node].home;
@@ -101,8 +100,8 @@ static int trace_whole(tracer *t, int64_t node)
     return need_cell(t, t->whole, t->node_pairs->cell[node], home);
 }
 
-/* A shared node, source cell by source cell. Forces on its single segments are computed at home. A part needs of the
- * node's own cell the segments that live with the node. */
+/* Traces a shared node by source cell. Its home computes the forces on single segments. From the node's own cell a part
+ * needs the segments at the node's home. */
 static int trace_split(tracer *t, int64_t node)
 {
     dd_node_pairs *node_pairs = t->node_pairs;
@@ -155,7 +154,7 @@ done:
     return code;
 }
 
-/* Work of the far field. This rank speaks for a range of the parts. */
+/* Work of the far field. This rank traces a range of the parts. */
 static void trace_far(tracer *t)
 {
     const dd_node_pairs *node_pairs = t->node_pairs;
@@ -236,7 +235,6 @@ done:
     return code;
 }
 
-/* Sends all needs of a cell to the rank that collects it. */
 static int gather_needs(tracer *t)
 {
     const dd_domain *domain = t->node_pairs->domain;
@@ -267,7 +265,7 @@ done:
     return code;
 }
 
-/* The ends of a block of segments go to the parts that compute pairs of its cell; forces come back. */
+/* Segment ends travel to the parts that compute pairs of the cell; forces come back. */
 static int declare_block(const tracer *t, const dd_tally *lives, int64_t nparts, const int *part)
 {
     const int home = dd_tally_part(lives->number);
@@ -290,7 +288,7 @@ typedef struct cell_homes {
     int64_t n;
 } cell_homes;
 
-/* The part that sums a cell's moments: the first one with the largest number of its segments. */
+/* The part that sums a cell's moments: the first one with the most segments in it. */
 static int choose_home(const cell_homes *lives)
 {
     int64_t best = 0;
@@ -301,8 +299,8 @@ static int choose_home(const cell_homes *lives)
     return dd_tally_part(lives->of[best].number);
 }
 
-/* A chunk of a cell's moments goes to the part that transforms it, a chunk of the local expansion to all parts with
- * segments in the cell. */
+/* A chunk of a cell's moments goes to the part that transforms it; a chunk of the local expansion goes to all parts
+ * with segments in the cell. */
 static int declare_chunk(const tracer *t, int64_t cell, int64_t chunk, int home, const cell_homes *lives)
 {
     const dd_far_parts *far = &t->far;
@@ -322,7 +320,6 @@ done:
     return code;
 }
 
-/* The summing part needs all of the cell's segments. */
 static int declare_far(const tracer *t, int64_t cell, const cell_homes *lives)
 {
     const int home = choose_home(lives);
@@ -339,7 +336,7 @@ done:
     return code;
 }
 
-/* Columns of wave numbers between parts: this rank speaks for every nranks-th item. */
+/* Columns of wave numbers between parts. This rank declares every nranks-th item. */
 static int declare_columns(const tracer *t)
 {
     const dd_far_parts *far = &t->far;
@@ -396,7 +393,6 @@ static int declare_segments(const tracer *t)
     return code;
 }
 
-/* Fetches the new homes of neighbours that live elsewhere now. */
 static int fetch_homes(tracer *t)
 {
     const dd_halo *halo = t->node_pairs->halo;
@@ -414,7 +410,6 @@ done:
     return code;
 }
 
-/* New home of the neighbour at a place. */
 static int home_at(const tracer *t, int64_t place)
 {
     const int64_t n = t->node_pairs->halo->n;
@@ -422,7 +417,7 @@ static int home_at(const tracer *t, int64_t place)
     return place < n ? t->placement[place].home : t->ghost_home[place - n];
 }
 
-/* The blocks with a node as an end: of its own segments, and of neighbours whose segments end in it; each once. */
+/* Blocks with a node as an end, each once: its own segments, and segments of neighbours that end in it. */
 static int trace_ends(tracer *t, int64_t i)
 {
     const dd_node_pairs *node_pairs = t->node_pairs;
@@ -488,7 +483,7 @@ done:
     return code;
 }
 
-/* A node's position goes to the homes of its neighbours; forces on the far ends of its own segments too. */
+/* A node's position goes to the homes of its neighbours; so do forces on the far ends of its own segments. */
 static int declare_node(tracer *t, int64_t i, int64_t block)
 {
     const dd_node *node = &t->node_pairs->domain->network.node[i];
@@ -516,7 +511,7 @@ done:
     return code;
 }
 
-/* Forces on arms between parts, of which this rank has the sums. */
+/* Forces on arms between parts that this rank has summed. */
 static int declare_arms(const tracer *t)
 {
     int code = EQP_OK;
@@ -548,12 +543,11 @@ done:
     return code;
 }
 
-/* Loads; unless loads_only, the parts of all segments before them. */
 static int trace_loads(tracer *t, const eqp_cost_fit *costs, bool loads_only)
 {
     int code = eqp_array_create(&t->load, t->nparts, sizeof *t->load);
 
-    if (!loads_only && t->node_pairs->evaluator->loop == NULL) { /* handed out pairs wait for all data */
+    if (!loads_only && t->node_pairs->evaluator->loop == NULL) { /* pairs that are handed out wait for all data */
         const int found = find_lives(t);
         code = code == EQP_OK ? found : code;
     }

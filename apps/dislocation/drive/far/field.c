@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of equal counts MPI_MAXLOC takes the lowest rank. */
+/* MPI_MAXLOC takes the lowest rank among equal counts. */
 struct dd_claim {
     int segments, rank;
 };
@@ -94,7 +94,6 @@ int dd_field_end(const dd_domain *domain, const dd_grid *grid, dd_field *field)
     return code;
 }
 
-/* The item that transforms a cell's chunk. */
 static int64_t item_of(const dd_field *field, int64_t cell, int64_t chunk)
 {
     return cell / field->parts.sizes.ncells * field->parts.nchunks + chunk;
@@ -132,7 +131,6 @@ static int plan_moments(const dd_domain *domain, int code, dd_field *field)
     return dd_blocks_route(domain->comm, &domain->plan, &blocks, &field->out);
 }
 
-/* A rank has segments in a cell. */
 typedef struct wish {
     int64_t block; /* cell x chunks + chunk */
     int64_t rank;
@@ -149,7 +147,7 @@ static int compare_wishes(const void *left, const void *right)
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Tells the ranks that compute cells with own segments. wishes: received here, sorted. */
+/* Tells the ranks that compute them the cells with own segments. wishes: received here, sorted. */
 static int tell_wishes(const dd_domain *domain, const dd_field *field, int64_t *nwishes, wish **wishes)
 {
     const int nchunks = field->parts.nchunks;
@@ -174,7 +172,6 @@ done:
     return code;
 }
 
-/* The first wish at or after a block. */
 static int64_t find_wish(int64_t n, const wish *wishes, int64_t block)
 {
     int64_t low = 0, high = n;
@@ -190,7 +187,7 @@ static int64_t find_wish(int64_t n, const wish *wishes, int64_t block)
     return low;
 }
 
-/* Blocks of all cells of this rank's items, item by item; some go nowhere. */
+/* Blocks of all cells of this rank's items, item by item; cells without segments have no receiver. */
 static int plan_local(const dd_domain *domain, dd_field *field)
 {
     const int64_t ncells = field->parts.sizes.ncells, nchunks = field->parts.nchunks;
@@ -250,7 +247,6 @@ static bool has_item(const dd_waves *waves, int64_t item)
     return item >= waves->items.first && item < waves->items.first + waves->items.n;
 }
 
-/* Copies a chunk of a cell's moments to its place among those of the items. */
 static void take(const dd_field *field, const dd_waves *waves, int64_t block, const void *from)
 {
     const int64_t cell = block / field->parts.nchunks, chunk = block % field->parts.nchunks;
@@ -281,7 +277,6 @@ int dd_field_take_moments(dd_field *field, dd_waves *waves)
     return code;
 }
 
-/* Copies a chunk of the local expansion of a cell with own segments. */
 static void give(dd_field *field, int64_t live, int64_t chunk, const void *from)
 {
     const dd_far_slice of = chunk_of(field, true, chunk);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exchange of the far field. One of the ranks with segments in a cell receives all of the cell's segments (see stage.h)
- * and sums its moments: chunk by chunk they go to the ranks that transform the cell's plane (waves.h); the local
- * expansion of a cell goes to the ranks with segments there. */
+ * and sums its moments. The moments go in chunks to the ranks that transform the cell's plane (waves.h); the local
+ * expansion goes to the ranks with segments in the cell. */
 #ifndef DD_FIELD_H
 #define DD_FIELD_H
 
@@ -11,8 +11,8 @@ typedef struct dd_claim dd_claim;
 
 typedef struct dd_field {
     dd_far_parts parts;
-    int *home; /* [cells] rank that sums a cell's moments: the first one with the largest number of its segments; -1:
-                  the cell is empty. NULL: no cells are far */
+    int *home; /* [cells] rank that sums a cell's moments: the first one with the most of its segments; -1: empty cell.
+                  NULL: no far cells */
     dd_claim *claim; /* [cells] while homes are determined */
     int *segments;   /* [cells] of this rank, while homes are determined */
     MPI_Request request;
@@ -26,9 +26,9 @@ typedef struct dd_field {
     eqp_route *back; /* of local expansions */
 } dd_field;
 
-/* Allocates memory for finding homes. *field: zeroed or freed. Local. */
+/* Allocates memory for homes. *field: zeroed or freed. Local. */
 int dd_field_open(const dd_domain *domain, const dd_grid *grid, dd_field *field);
-/* Finds homes between begin and end without waiting in between; the end may return EQP_ERR_MEMORY on this rank alone.
+/* begin and end find the homes without waiting in between; end may return EQP_ERR_MEMORY on this rank alone.
  * Collective. */
 int dd_field_begin(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, dd_field *field);
 int dd_field_end(const dd_domain *domain, const dd_grid *grid, dd_field *field);
@@ -37,7 +37,7 @@ int dd_field_plan(const dd_domain *domain, dd_field *field);
 /* Collective. */
 void dd_field_free(dd_field *field);
 
-/* Starts to send moments[], which the caller has filled. Collective. */
+/* Starts sending moments[], which the caller has filled. Collective. */
 int dd_field_start(dd_field *field);
 /* Receives the moments of this rank's items. Collective. */
 int dd_field_take_moments(dd_field *field, dd_waves *waves);

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A part with fewer cells spends more on messages than on work. */
+/* Fewest cells of a part; with fewer, messages cost more than work. */
 #define LEAST_CELLS 32
-/* Components transformed together. */
+/* Fewest components transformed together. */
 #define LEAST_COMPONENTS 16
-/* Shares of the stages in the whole work, in sixths. */
+/* Shares of the stages in the work, in sixths. */
 static const int sixths[DD_FAR_STAGES] = {1, 4, 1};
 
 static dd_far_slice slice(int64_t n, int64_t which, int64_t nslices)
@@ -91,7 +91,6 @@ static dd_far_slice chunk_of(const dd_waves *w, bool local, int64_t item)
     return dd_far_parts_chunk(&w->parts, ncomponents(w, local), item % w->parts.nchunks);
 }
 
-/* Components of this rank's items before one. */
 static int64_t before(const dd_waves *w, bool local, int64_t item)
 {
     int64_t n = 0;
@@ -141,7 +140,7 @@ done:
     return code;
 }
 
-/* Sets the places of columns; those of moments change with each exchange. */
+/* Sets the places of columns; those of moments change at every exchange. */
 static void set_runs(dd_waves *w)
 {
     double *next = w->columns_out;
@@ -160,7 +159,7 @@ static void set_runs(dd_waves *w)
     }
 }
 
-/* A block for each own item and each part with columns; back one for each item. code: this rank's so far. */
+/* Out: a block for each own item and each part with columns; back: one for each item. code: of this rank so far. */
 static int plan(const dd_domain *domain, int code, dd_waves *w)
 {
     dd_blocks out = {.n = 0}, back = {.n = 0};
@@ -176,7 +175,7 @@ static int plan(const dd_domain *domain, int code, dd_waves *w)
         dd_blocks_add(&back, i, w->columns.n * 2 * chunk_of(w, true, i).n * BYTES);
         dd_blocks_need(&back, dd_far_parts_owner(&w->parts, i));
     }
-    if (w->parts.nparts == 1) { /* nothing travels on any rank */
+    if (w->parts.nparts == 1) { /* true on all ranks: nothing travels */
         code = eqp_agree(domain->comm, out.code, NULL);
     } else {
         EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &out, &w->to_columns));
@@ -307,7 +306,6 @@ int dd_waves_compute(dd_waves *waves, int stage)
     return stage == DD_FAR_FORWARD ? forward(waves) : (stage == DD_FAR_COLUMNS ? columns(waves) : back(waves));
 }
 
-/* Sets the places of the columns of moments. */
 static void place_columns(dd_waves *w, char *received)
 {
     const eqp_route_view view = w->to_columns == NULL ? (eqp_route_view){.n = 0} : eqp_route_arrivals(w->to_columns);

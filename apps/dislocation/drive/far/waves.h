@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The far field of all cells, divided among ranks as dd_far_parts says. Moments come in and local expansions go out by
- * items; in between, columns of wave numbers travel to the ranks that multiply them with their kernels, and back. The
- * plan depends on the grid and the number of ranks alone. */
+/* The far field of all cells, divided among ranks by dd_far_parts. Moments enter and local expansions leave by items;
+ * in between, columns of wave numbers travel to the ranks that multiply them with their kernels, and back. The plan
+ * depends only on the grid and the number of ranks. */
 #ifndef DD_WAVES_H
 #define DD_WAVES_H
 
@@ -10,9 +10,9 @@
 
 #include <equipoise/more/comm.h>
 
-/* Division of the far field among ranks, independent of the assignment of nodes. Three stages of work: planes of cells
+/* Division of the far field among ranks, independent of the assignment of nodes. Work has three stages: planes of cells
  * forward, columns of wave numbers, planes back. A plane's components are divided into chunks, so that more ranks than
- * planes have work; a plane and a chunk are an item. The first parts that have enough cells compute, each a
+ * planes have work; a plane and a chunk form an item. The first parts, as many as have enough cells, each compute a
  * range of items and a range of columns. */
 
 typedef struct dd_far_parts {
@@ -28,7 +28,7 @@ typedef struct dd_far_slice {
 } dd_far_slice;
 
 typedef struct dd_waves {
-    int64_t n[3]; /* the grid's */
+    int64_t n[3]; /* of the grid */
     dd_far *far;
     dd_far_parts parts;
     int rank;
@@ -52,11 +52,10 @@ void dd_waves_free(dd_waves *waves);
 double *dd_waves_moments(const dd_waves *waves, int64_t item);
 double *dd_waves_local(const dd_waves *waves, int64_t item);
 
-/* Clears the moments. Local. */
 void dd_waves_clear(dd_waves *waves);
 /* Computes a stage. EQP_OK, EQP_ERR_MEMORY or EQP_ERR_STOPPED. Local. */
 int dd_waves_compute(dd_waves *waves, int stage);
-/* Sends the results of a stage, except the last. Collective. */
+/* Sends the results of any stage but the last. Collective. */
 int dd_waves_exchange(dd_waves *waves, int stage);
 
 /* Divides the far field of a grid among nparts parts. Local. */
@@ -65,7 +64,6 @@ void dd_far_parts_init(dd_far_parts *parts, const dd_grid *grid, int nparts);
 /* The items, plane x nchunks + chunk, and the columns of a part; empty for a part that does not compute. Local. */
 dd_far_slice dd_far_parts_items(const dd_far_parts *parts, int part);
 dd_far_slice dd_far_parts_columns(const dd_far_parts *parts, int part);
-/* The part of an item. Local. */
 int dd_far_parts_owner(const dd_far_parts *parts, int64_t item);
 /* Components of a chunk, out of all moments or all numbers of a local expansion. Local. */
 dd_far_slice dd_far_parts_chunk(const dd_far_parts *parts, int64_t ncomponents, int64_t chunk);

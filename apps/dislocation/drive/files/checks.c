@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer than any output line. */
 #define LINE_ROOM 128
 
 static int write_rows(const dd_check *check, char **text)
@@ -61,7 +60,7 @@ int dd_check_forces(const dd_settings *settings, char **text, eqp_message *messa
     return code;
 }
 
-/* Most segments in the sample. */
+/* Most sampled segments. */
 #define SAMPLES 96
 /* Components of a stress that is linear in position. */
 #define SHAPES 24
@@ -75,7 +74,6 @@ typedef struct known {
     double far[6];
 } known;
 
-/* The comparison on this rank. */
 typedef struct checked {
     const dd_simulation *sim;
     dd_medium medium; /* without a box: images are explicit */
@@ -106,7 +104,6 @@ static void cell_at(const dd_grid *grid, int64_t cell, int64_t at[3])
     at[2] = cell % grid->n[2];
 }
 
-/* Moves a segment to the image nearest to its cell. */
 static dd_segment fold(const dd_domain *domain, const dd_grid *grid, int64_t cell, const dd_segment *segment)
 {
     dd_segment s = *segment;
@@ -171,7 +168,6 @@ static int set_columns(checked *c, double **memory)
     return code;
 }
 
-/* True if a cell's image is near another cell. */
 static bool is_near(const dd_grid *grid, int64_t cell, int64_t other, const int64_t image[3])
 {
     int64_t a[3], b[3];
@@ -213,7 +209,6 @@ static const known *sample(const checked *c, int64_t i)
     return &c->all[i * c->n / c->nsamples];
 }
 
-/* Ranks take samples in turn. */
 static int add_all(checked *c, int shells)
 {
     int64_t most[3], image[3];
@@ -236,8 +231,8 @@ done:
     return code;
 }
 
-/* Forces on a segment by one component of a stress that is uniform, or grows along an axis from the middle of the box.
- */
+/* Forces on a segment by one component of a stress that is uniform, or linear along an axis from the middle of the
+ * box. */
 static void shape_force(const dd_domain *domain, const dd_segment *s, int shape, double force[6])
 {
     double stress[6] = {0.0}, both[6], of[2];
@@ -272,7 +267,7 @@ static void subtract(int64_t n, double factor, const double *a, double *from)
     }
 }
 
-/* Subtracts the best fit of a linear stress from the errors [6 samples]: by Gram and Schmidt, twice. */
+/* Subtracts the best fit of a linear stress from the errors [6 samples], by Gram-Schmidt applied twice. */
 static int take_shapes(const checked *c, double *error)
 {
     const int64_t n = 6 * c->nsamples;

@@ -11,10 +11,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* A mobility of 0 becomes this share of the largest one: ParaDiS divides by it and goes on with an infinite drag. */
+/* Mobilities of 0 are set to this share of the largest one; ParaDiS divides by them and continues with infinite
+ * drag. */
 #define STANDS_STILL 1e-6
 
-/* Keys that change results, unless they have the value that switches them off. */
+/* Keys that change results unless they have the value that switches them off. */
 static const struct {
     const char *key, *off, *what;
     bool refused;
@@ -78,7 +79,7 @@ static void mend_mobilities(const char *from, eqp_paradis_control *c, dd_notes *
     } mobility[] = {
         {"MobScrew", &c->mobility_screw, (reads & DD_READS_MOBILITIES) != 0},
         {"MobEdge", &c->mobility_edge, (reads & DD_READS_MOBILITIES) != 0},
-        /* An FCC law without climb is a law of glide. */
+        /* FCC laws without climb are laws of glide. */
         {"MobClimb", &c->mobility_climb, (reads & DD_READS_CLIMB) != 0 && strncasecmp(c->mobility, "BCC", 3) == 0}};
     const double most = fmax(c->mobility_climb, fmax(c->mobility_screw, c->mobility_edge));
 
@@ -119,7 +120,7 @@ static bool has_multipoles(const eqp_paradis_control *control)
     return n >= 4 && (n & (n - 1)) == 0 && control->cells[1] == n && control->cells[2] == n;
 }
 
-/* The table of images for these elastic constants, and the command that makes it. */
+/* Name of the table of images for these elastic constants, and the command that makes it. */
 static void name_table(const eqp_paradis_control *control, char name[EQP_PARADIS_NAME], char making[256])
 {
     const int periodic =
@@ -142,7 +143,7 @@ int dd_foreign_complete(const eqp_paradis_control *control, const char *lines, c
 
     name_table(control, name, making);
     if (eqp_paradis_control_find(control, "fmEnabled", value)) {
-        /* comments are not read: this one is written above its table again */
+        /* comments are not read; this one is written above its table again */
         value[0] = '\0';
         (void)eqp_paradis_control_find(control, "fmCorrectionTbl", value);
     } else if (has_multipoles(control)) {

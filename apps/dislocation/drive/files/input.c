@@ -17,10 +17,11 @@
 /* Nodes read at a time. */
 #define BLOCK 4096
 
-/* Target number of segments in a cell: with fewer, runs are too short for the kernels and the far field dominates. */
+/* Target segments per cell: with fewer, runs are too short for the kernels and the far field dominates. */
 #define SEGMENTS_PER_CELL 30.0
 
-/* Segments of an input are often as long as its code allows: they may stretch this much before they are cut. */
+/* Input segments are often as long as the code that wrote them allows; they may stretch this much before they are
+ * cut. */
 #define STRETCH 1.25
 #define CELLS_MOST 1000
 
@@ -76,7 +77,7 @@ done:
     return code;
 }
 
-/* Normals are not included, since reading normalizes them. */
+/* Leaves out normals, since reading normalizes them. */
 uint64_t dd_input_checksum(int64_t place, const dd_node *node)
 {
     uint64_t word[5] = {node->tag, (uint64_t)node->constraint}, sum;
@@ -96,7 +97,7 @@ void dd_input_checksum_text(uint64_t sum, char text[EQP_PARADIS_NAME])
     snprintf(text, EQP_PARADIS_NAME, "%016llx", (unsigned long long)sum);
 }
 
-/* Converts a node of a file; its position is not folded yet. */
+/* Converts a node of a file without folding its position. */
 static int make_node(const eqp_paradis_node *from, const eqp_paradis_arm *arms, int64_t order, dd_node *node)
 {
     int code = EQP_OK;
@@ -114,7 +115,7 @@ done:
     return code;
 }
 
-/* Adds the nodes of a block, which starts at node `at`, that belong to this rank. */
+/* Adds this rank's nodes of a block, which starts at node `at`. */
 static int take_block(dd_domain *domain, const eqp_paradis_block *block, int64_t at, int64_t first, int64_t end,
                       uint64_t *checksum, eqp_message *message)
 {
@@ -142,7 +143,7 @@ static int take_block(dd_domain *domain, const eqp_paradis_block *block, int64_t
     return code;
 }
 
-/* Every rank reads the file up to the end of its slice; the last one sees whether it is complete. */
+/* Reads the file up to the end of this rank's slice; the last rank checks that the file is complete. */
 static int read_slice(eqp_paradis_reader *reader, dd_domain *domain, uint64_t *checksum, eqp_message *message)
 {
     const int64_t total = eqp_paradis_get_header(reader)->nnodes;
@@ -242,7 +243,7 @@ static int find_last_step(const dd_settings *settings, const char *path, dd_inpu
     return EQP_OK;
 }
 
-/* Cells as small as the longest segment allows, but with enough segments. */
+/* Chooses cells as small as the longest segment allows, but with enough segments. */
 static void choose_cells(const dd_domain *domain, int64_t segments, double longest, eqp_paradis_control *control)
 {
     const double wanted = (double)segments / SEGMENTS_PER_CELL;
@@ -260,7 +261,7 @@ static void choose_cells(const dd_domain *domain, int64_t segments, double longe
     }
 }
 
-/* Unknown names and numbers of laws are refused rather than replaced. */
+/* Refuses unknown names and numbers of laws instead of replacing them. */
 static int check_choices(const char *from, const eqp_paradis_control *control, dd_notes *notes, eqp_message *message)
 {
     const int load = control->load_type;
@@ -286,7 +287,7 @@ static int check_choices(const char *from, const eqp_paradis_control *control, d
     return EQP_ERR_ARGUMENT;
 }
 
-/* Default maxSeg: room to stretch beyond the segments of the input, as far as cells allow. */
+/* Default maxSeg: STRETCH times the longest input segment, as far as cells allow. */
 static double default_max_seg(const dd_domain *domain, const eqp_paradis_control *control, double longest)
 {
     double most = STRETCH * longest;
@@ -313,7 +314,7 @@ static int complete_control(const char *path, const dd_generator *generator, con
     if (input->control.max_seg > 0) {
         choose_cells(domain, input->segments, input->longest, &input->control);
     }
-    code = eqp_paradis_control_complete(&input->control, NULL, &inner); /* the set-up finds the cells for maxSeg */
+    code = eqp_paradis_control_complete(&input->control, NULL, &inner); /* the set-up finds cells for maxSeg */
     if (code != EQP_OK) {
         eqp_message_set(message, "%s: %s", from, inner.text);
     }
@@ -340,7 +341,7 @@ done:
     return code;
 }
 
-/* Checks that the parameters of a restart belong to its network. Older versions and ParaDiS write no checksum.
+/* Checks that a restart's parameters belong to its network. Older versions and ParaDiS write no checksum.
  * Collective. */
 static int check_pair(const dd_domain *domain, const char *data, const char *ctrl, const char *named, uint64_t part,
                       eqp_message *message)
@@ -356,7 +357,7 @@ static int check_pair(const dd_domain *domain, const char *data, const char *ctr
     return EQP_ERR_FORMAT;
 }
 
-/* Everything but the homes: parameters, and this rank's slice of the nodes. Local. */
+/* Reads parameters and this rank's slice of the nodes; homes follow. Local. */
 static int read_slices(const dd_settings *settings, const char *data, const char *ctrl, dd_domain *domain,
                        dd_input *input, uint64_t *checksum, eqp_message *message)
 {

@@ -23,9 +23,9 @@ typedef struct dd_input {
     int64_t nodes, segments; /* over all ranks */
     double longest;          /* segment, b */
     bool dt_given;           /* the first time step comes from the user or a restart */
-    char format[64];         /* for people */
-    /* Complete parameters. first_step, time, plastic_strain and next_dt are the start of the run: zeros and the first
-     * step, or those of a restart; with --ctrl alone a run begins at 0 whatever the file says. */
+    char format[64];         /* shown to the user */
+    /* Complete parameters. first_step, time, plastic_strain and next_dt describe the start of the run: zeros and the
+     * first step, or the values of a restart. With --ctrl alone a run begins at 0 whatever the file says. */
     eqp_paradis_control control;
     dd_notes notes;    /* on changed and ignored parameters */
     int64_t last_step; /* last step of the run: --steps, else first_step plus maxstep */
@@ -36,47 +36,47 @@ typedef struct dd_input {
  * slice. Collective: all ranks fail with the same code and message, or none; the domain can be freed in any case. */
 int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *input, eqp_message *message);
 
-/* A node's part of the checksum by which parameters name their network, and the text of the sum over all nodes.
+/* A node's part of the checksum with which parameters identify their network, and the text of the sum over all nodes.
  * place: of the node in the file. */
 uint64_t dd_input_checksum(int64_t place, const dd_node *node);
 void dd_input_checksum_text(uint64_t sum, char text[EQP_PARADIS_NAME]);
 
-/* Replaces the network by a x b x c copies (count) and the box by theirs. Orders continue from tile to tile; call
- * dd_domain_connect() for new homes. The domain is connected and verified before. EQP_ERR_ARGUMENT for tiles along a
- * direction that is not periodic, EQP_ERR_OVERFLOW if tags do not suffice, EQP_ERR_MEMORY, with a message. Collective.
- */
+/* Replaces network and box by a x b x c copies (count). Orders continue from tile to tile; call dd_domain_connect() for
+ * new homes. The domain must be connected and verified. EQP_ERR_ARGUMENT for tiles along a free direction,
+ * EQP_ERR_OVERFLOW if tags run out, EQP_ERR_MEMORY, with a message. Collective. */
 int dd_tile_domain(dd_domain *domain, const int count[3], eqp_message *message);
 
-/* Every arm has a reverse arm with the opposite Burgers vector, and a length above 0 and below half the box (else its
- * nearest image would be ambiguous). EQP_ERR_DATA with a message that begins with the node's tag. After
- * dd_domain_connect(). Collective. longest, nsegments: of all ranks, unchanged on error. */
+/* Checks that every arm has a reverse arm with the opposite Burgers vector, and a positive length below half the box
+ * (else its nearest image would be ambiguous). EQP_ERR_DATA with a message that begins with the node's tag. Call after
+ * dd_domain_connect(). longest, nsegments: of all ranks, unchanged on error. Collective. */
 int dd_verify_arms(const dd_domain *domain, double *longest, int64_t *nsegments, eqp_message *message);
 
-/* ---- Parameters of ParaDiS that this program does not use: refused if they change everything, noted if they change
+/* ---- ParaDiS parameters that this program does not use: refused if they change everything, noted if they change
  * something, written back for ParaDiS. Local. */
 
-/* The next free line; the last one is overwritten if there are too many. */
+/* The next free line; the last one is overwritten if none is free. */
 eqp_message *dd_notes_next(dd_notes *notes);
 
-/* Checks the other keys, and replaces mobilities of 0, which ParaDiS accepts, by small ones. EQP_OK, or
+/* Checks the unused keys, and replaces mobilities of 0, which ParaDiS accepts, by small ones. EQP_OK, or
  * EQP_ERR_ARGUMENT with a message for anisotropy and inclusions. from: the file's name. */
 int dd_foreign_check(const char *from, eqp_paradis_control *control, dd_notes *notes, eqp_message *message);
 
-/* The other statements, the lines (NULL: none), and the statements that ParaDiS needs for its far field if the file has
- * none: fast multipoles, which need the same power of two of cells in all directions, else its tables of stress.
+/* The unused statements, the lines (NULL: none), and the statements that ParaDiS needs for its far field if the file
+ * has none: fast multipoles, which need the same power of two of cells in all directions, else its tables of stress.
  * *others: owned by the caller, unchanged on error. EQP_OK or EQP_ERR_MEMORY. */
 int dd_foreign_complete(const eqp_paradis_control *control, const char *lines, char **others);
 
 /* ---- Names of a network's files: NAME.data and NAME.ctrl, a pair for ParaDiS and --restart; or NAME.vtp for ParaView,
  * with NAME.pvd for a series. */
 
-/* True if --output FILE asks for ParaView's files: its name ends in .vtp. */
+/* True if the name ends in .vtp: --output writes ParaView's files. */
 bool dd_files_for_paraview(const char *path);
 
-/* Naming of the files of --output FILE; static storage. NULL is legal. */
+/* Naming of the files of --output; static storage. path: NULL allowed. */
 const app_naming *dd_files_naming(const char *path);
 
-/* The pair for a name with or without .data. Owned by the caller; unchanged on error. EQP_OK or EQP_ERR_MEMORY. */
+/* Names of the pair for a name with or without .data. Owned by the caller; unchanged on error. EQP_OK or
+ * EQP_ERR_MEMORY. */
 int dd_files_pair(const char *name, char **data, char **ctrl);
 
 /* ---- Output of a network: for ParaDiS and --restart, for ParaView, forces. Nodes are in the order of the input; later
@@ -92,26 +92,25 @@ typedef struct dd_moment {
     const char *lines;        /* more comment lines for the control file (borrowed); NULL: none */
 } dd_moment;
 
-/* The pair NAME.data and NAME.ctrl for --restart; NAME may end in .data. Existing files are replaced completely or not
- * at all. A rank's memory is proportional to its nodes. Collective. */
+/* Writes the pair NAME.data and NAME.ctrl for --restart; NAME may end in .data. Files are replaced atomically. A rank's
+ * memory is proportional to its nodes. Collective. */
 int dd_output_restart(const dd_domain *domain, const dd_input *input, const dd_moment *now, const char *name,
                       eqp_message *message);
 
-/* Segments as lines with Burgers vector, velocity and rank, for ParaView: unbroken, by the nearest images of their
- * ends. Collective. */
+/* Writes segments as lines with Burgers vector, velocity and rank for ParaView, unbroken by nearest images.
+ * Collective. */
 int dd_output_lines(const dd_domain *domain, double time, const char *path, eqp_message *message);
 
-/* A snapshot of --output: lines if the name ends in .vtp, else the pair. Collective. */
 int dd_output_snapshot(const dd_domain *domain, const dd_input *input, const dd_moment *now, const char *path,
                        eqp_message *message);
 
-/* NAME.pvd, which joins all files NAME_000012.vtp so far; for other names a no-op. Collective. */
+/* Writes NAME.pvd, which joins all files NAME_000012.vtp so far; no-op for other names. Collective. */
 int dd_output_series(const dd_domain *domain, const char *output, const app_series *series, eqp_message *message);
 
-/* Datasets ids [n] and forces [n][3]: the sum over each node's arms. Collective. */
+/* Writes datasets ids [n] and forces [n][3]: the sum over each node's arms. Collective. */
 int dd_output_forces(const dd_domain *domain, const char *path, eqp_message *message);
 
-/* Names the file and the code on error, unless a message says more. */
+/* On error, names the file and the code unless a message says more. */
 void dd_output_explain(const char *name, int code, const eqp_message *what, eqp_message *message);
 
 /* Nodes of the input in its order, then later nodes by tag. Unique; with gaps. */

@@ -114,7 +114,6 @@ int dd_output_series(const dd_domain *domain, const char *output, const app_seri
 
 #define BLOCK 16384 /* segments sent to rank 0 at a time */
 
-/* A segment in transit. */
 typedef struct line {
     double x[2][3], v[2][3], burgers[3];
     int64_t rank;

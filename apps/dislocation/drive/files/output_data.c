@@ -166,7 +166,6 @@ static int take_nodes(void *user, dd_inbox *in, eqp_message *message)
     return code == EQP_OK ? eqp_paradis_write_nodes(file->writer, file->n, file->node, file->arm, message) : code;
 }
 
-/* Rank 0 opens both files. */
 static int begin(const dd_domain *domain, const char *path, const eqp_paradis_control *control, const char *ctrl,
                  eqp_paradis_writer **writer, eqp_message *message)
 {
@@ -184,7 +183,6 @@ static int begin(const dd_domain *domain, const char *path, const eqp_paradis_co
     return eqp_agree(domain->comm, code, message);
 }
 
-/* Parameters for a restart. */
 static eqp_paradis_control control_of(const dd_input *input, const dd_moment *now)
 {
     eqp_paradis_control control = input->control;
@@ -251,7 +249,7 @@ int dd_output_restart(const dd_domain *domain, const dd_input *input, const dd_m
 
     code = code == EQP_OK ? dd_foreign_complete(&control, now->lines, &others) : code;
     EQP_TRY(eqp_agree(domain->comm, code, NULL));
-    control.others = others; /* a copy: the input keeps its own */
+    control.others = others; /* a copy; the input keeps its own */
     EQP_TRY(write_pair(domain, &control, data, ctrl, &what));
 done:
     dd_output_explain(name, code, &what, message);

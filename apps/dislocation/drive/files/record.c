@@ -45,7 +45,7 @@ int dd_record_create(void *user, const char *command, app_record **record, eqp_m
     return app_record_create(sim->comm, &head, record, message);
 }
 
-/* A segment from an arm of its owner; false if it is not shown, or belongs to the other end. */
+/* Samples a segment from an arm of its owner; false if it is not shown, or if the other end owns it. */
 static bool take_segment(const app_record *record, const dd_simulation *sim, int64_t i, int k, app_sample *sample)
 {
     const dd_domain *domain = &sim->domain;

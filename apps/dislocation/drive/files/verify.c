@@ -12,21 +12,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Burgers vectors that differ by less than this share are the same: files hold ten digits. */
+/* Burgers vectors that differ by less than this share are equal: files hold ten digits. */
 #define SAME_BURGERS 1e-4
 
-/* An arm's data for its neighbour. */
+/* An arm's data, sent to its neighbour. */
 typedef struct claim {
     dd_tag node, neighbour;
     double x[3], burgers[3];
 } claim;
 
-/* Results of the check: the fault with the lowest tag counts, so that it does not depend on the ranks. */
+/* The fault with the lowest tag counts, so that the result does not depend on the ranks. */
 typedef struct findings {
     double longest;
     dd_tag node, neighbour; /* of the fault; DD_NO_TAG: no fault */
     const char *what;
-    double limit; /* of a length, b; 0: not about a length */
+    double limit; /* of a length, b; 0: no length at fault */
 } findings;
 
 static void refuse(const claim *c, const char *what, double limit, findings *f)
@@ -85,7 +85,7 @@ static void check_claim(const dd_domain *domain, const claim *c, findings *f)
     f->longest = fmax(f->longest, length);
 }
 
-/* Arms to neighbours on this rank are checked at once, the other arms are sent. */
+/* Checks arms to neighbours on this rank at once and sends the rest. */
 static void make_claims(const dd_domain *domain, dd_outbox *out, findings *f)
 {
     for (int64_t i = 0; i < domain->network.n; i++) {
@@ -105,7 +105,6 @@ static void make_claims(const dd_domain *domain, dd_outbox *out, findings *f)
     }
 }
 
-/* All ranks fail if any has found a fault. */
 static int judge(const dd_domain *domain, const findings *f, eqp_message *message)
 {
     uint64_t lowest = f->node;
@@ -154,7 +153,7 @@ done:
     return code;
 }
 
-/* Plans the tags of copies, from the largest domain and the largest index of all ranks. */
+/* Plans the tags of copies from the largest domain and index of all ranks. */
 static int plan(const dd_domain *domain, const int count[3], dd_tiling *tiling, eqp_message *message)
 {
     uint32_t largest[2] = {0, 0};
@@ -180,7 +179,7 @@ static int plan(const dd_domain *domain, const int count[3], dd_tiling *tiling, 
     return code;
 }
 
-/* Ghosts are copied along without arms, for their positions. */
+/* Copies ghosts without arms, for their positions. */
 static int add_ghosts(const dd_halo *halo, dd_network *base)
 {
     int code = EQP_OK;

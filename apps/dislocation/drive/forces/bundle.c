@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Counts that an answer has for each target. */
+/* Counts in an answer for each target. */
 enum { OF_PAIR, OF_PARALLEL, OF_RUN, TARGET_COUNTS };
 static const int kind_of[TARGET_COUNTS] = {DD_KIND_PAIR, DD_KIND_PARALLEL, DD_KIND_RUN};
 
@@ -39,7 +39,6 @@ int dd_answer_counts(const dd_iteration *iteration, const void *part, int64_t ta
     return EQP_OK;
 }
 
-/* A bundle being packed. */
 typedef struct packer {
     const dd_stage *stage;
     const dd_iterations *list;
@@ -141,7 +140,6 @@ done:
     return code;
 }
 
-/* A received bundle. */
 typedef struct opened {
     head head;
     double *memory;     /* owned */
@@ -150,7 +148,7 @@ typedef struct opened {
     size_t answer_bytes;
 } opened;
 
-/* Walks over the rows of one iteration; NULL: they do not fit the bundle. */
+/* Walks over the rows of an iteration; NULL: they do not fit the bundle. */
 static const dd_run *check_iteration(const opened *o, const dd_run *row, const dd_run *end, dd_iteration *iteration)
 {
     if (row == NULL || row == end || row->first < 0 || row->n < 0 || row->n > end - row - 1) {
@@ -201,7 +199,7 @@ done:
     return code;
 }
 
-/* Moves the forces on the segments that an iteration touches into the answer and clears them. */
+/* Moves the forces on an iteration's touched segments into the answer and clears them. */
 static void write_forces(const opened *o, int64_t n, const dd_run *touch, char *to)
 {
     for (int c = 0; c < 6; c++) {
@@ -215,7 +213,6 @@ static void write_forces(const opened *o, int64_t n, const dd_run *touch, char *
     }
 }
 
-/* Computes a target and writes its counts. */
 static int compute_target(dd_batches *batches, const opened *o, const dd_run *target, char *to)
 {
     int64_t count[TARGET_COUNTS];

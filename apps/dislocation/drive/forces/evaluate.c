@@ -30,7 +30,7 @@ void dd_evaluator_free(dd_evaluator *evaluator)
     *evaluator = (dd_evaluator){.pairs = NULL};
 }
 
-/* Moments of the cells that this rank sums: all of their segments are here, in the same order on every rank. */
+/* Moments of the cells that this rank sums. All of their segments are here, in the same order on every rank. */
 static void add_moments(const dd_evaluator *evaluator, dd_stage *stage)
 {
     const dd_far *far = evaluator->waves->far;
@@ -49,7 +49,6 @@ static void add_moments(const dd_evaluator *evaluator, dd_stage *stage)
     }
 }
 
-/* Zeroed counts. */
 static int clear_counts(int64_t n, dd_counts **counts, int64_t *room, int64_t *ncounts)
 {
     int code = eqp_array_reserve(counts, room, n, sizeof **counts);
@@ -78,7 +77,7 @@ done:
     return code;
 }
 
-/* Buffers of data that travel: positions out, forces back and their sums, forces on arms out and in. */
+/* Buffers for data that travel: positions out, forces back and their sums, forces on arms out and in. */
 typedef struct cargo {
     double *out, *mine, *sum, *arms_out, *arms_in; /* parts of one array that starts at `out` */
 } cargo;
@@ -118,7 +117,6 @@ static void add_force(const dd_stage *stage, int64_t local, const double force[6
     }
 }
 
-/* Self force, applied stress and far field on one segment. */
 static void own_forces(const dd_evaluator *evaluator, const dd_stage *stage, int64_t cell, int64_t local)
 {
     const dd_segment segment = dd_stage_segment(stage, local);
@@ -134,7 +132,6 @@ static void own_forces(const dd_evaluator *evaluator, const dd_stage *stage, int
     }
 }
 
-/* A pass over the local segments, cell by cell. */
 typedef struct pass {
     dd_evaluator *evaluator;
     const dd_domain *domain;
@@ -143,7 +140,6 @@ typedef struct pass {
     int64_t next; /* target */
 } pass;
 
-/* Books work to the segment's owner. */
 static int note(pass *p, int64_t local, const dd_target *target, const dd_counts *counts)
 {
     dd_account(p->evaluator, p->stage, local, target, counts);
@@ -172,7 +168,7 @@ static int one_cell(pass *p, int64_t cell)
     return code;
 }
 
-/* Pairs of the cells that need own segments only, or of all other cells. */
+/* Computes pairs of cells that need own segments only, or of all other cells. */
 static int some_cells(pass *p, bool alone)
 {
     int code = EQP_OK;
@@ -187,7 +183,6 @@ static int some_cells(pass *p, bool alone)
     return code == EQP_OK ? dd_batches_end(&p->batches) : code;
 }
 
-/* Self forces, applied stress and far field on all own segments. */
 static int own_segments(pass *p)
 {
     const dd_stage *stage = p->stage;
@@ -213,7 +208,6 @@ static int own_segments(pass *p)
     return code == EQP_OK ? dd_batches_end(&p->batches) : code;
 }
 
-/* Work of a part in all stages of the far field. */
 static int64_t far_work(const dd_far_parts *parts, int part)
 {
     int64_t work = 0;
@@ -327,8 +321,8 @@ static int64_t bytes_of(const dd_evaluator *evaluator)
     return bytes;
 }
 
-/* Fetches positions of remote segments; meanwhile computes what needs none of them. computed: this rank's code of that.
- */
+/* Fetches positions of remote segments and meanwhile computes everything that needs none. computed: this rank's code of
+ * that. */
 static int fetch(pass *p, const dd_halo *halo, const cargo *c, int *computed)
 {
     int code = dd_stage_start(p->domain, halo, p->stage, c->out);
@@ -349,7 +343,7 @@ static int fetch(pass *p, const dd_halo *halo, const cargo *c, int *computed)
     return code;
 }
 
-/* All other pairs, or all pairs if they are handed out, and the far field, whose moments travel meanwhile. */
+/* Computes all other pairs (all pairs if they are handed out) while moments travel, then the far field. */
 static int compute(pass *p, int *computed)
 {
     const bool has_far = p->evaluator->waves != NULL;
@@ -374,7 +368,7 @@ done:
     return code;
 }
 
-/* Sends forces to the homes of the segments and on to their ends. */
+/* Sends forces to the homes of the segments, and from there to their ends. */
 static int deliver(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage, const cargo *c,
                    int computed)
 {

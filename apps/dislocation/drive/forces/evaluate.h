@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Forces on all nodes: every pair of near segments once, on the rank that the map assigns; self forces, applied stress
- * and far field where the segments live. */
+/* Forces on all nodes. The rank that the map assigns computes every pair of near segments once; self forces, applied
+ * stress and far field are computed at the segments' homes. */
 #ifndef DD_EVALUATE_H
 #define DD_EVALUATE_H
 
@@ -21,7 +21,7 @@ enum {
     DD_KINDS
 };
 extern const char *const dd_kind_names[DD_KINDS];
-extern const double dd_kind_nominal[DD_KINDS]; /* CPU seconds of one; only ratios matter */
+extern const double dd_kind_nominal[DD_KINDS]; /* CPU seconds each; only ratios matter */
 
 typedef struct dd_counts {
     int64_t of[DD_KINDS];
@@ -45,11 +45,11 @@ typedef struct dd_evaluator {
     dd_pairs_fn pairs;
     double stress[6]; /* applied: xx yy zz yz zx xy */
     dd_waves *waves;  /* for the grid of the last evaluation; NULL before it, and if nothing is far */
-    eqp_loop *
-        loop; /* distributes pairs within a step: see stealing.h; NULL: pairs are computed as the map says (borrowed) */
+    eqp_loop
+        *loop; /* distributes pairs within a step (see stealing.h); NULL: pairs are computed by the map (borrowed) */
     /* of the last evaluation */
     dd_counts total;    /* on this rank */
-    dd_counts mapped;   /* work that the map assigns to this rank, whichever rank has computed it */
+    dd_counts mapped;   /* work that the map assigns to this rank, wherever it was computed */
     dd_counts *of_node; /* [of_nodes] work on this rank for each own node; owned */
     int64_t of_nodes, node_room;
     dd_counts *of_share; /* [of_shares] work on this rank for each of the stage's shares of remote nodes; owned */
@@ -58,7 +58,7 @@ typedef struct dd_evaluator {
     int64_t helped;                      /* iterations of other ranks computed here */
     double exchange_seconds;             /* CPU seconds in sending and receiving, waiting included */
     int64_t bytes;                       /* sent by this rank */
-    int64_t handed_bytes;                /* of these, with pairs handed out; not part of a phase */
+    int64_t handed_bytes;                /* the part of bytes for pairs handed out; not in any phase */
     eqp_route_counts traffic[DD_PHASES]; /* of this rank */
     eqp_timings *timings;                /* batches of work of all evaluations since it was cleared; owned */
 } dd_evaluator;
@@ -66,21 +66,20 @@ typedef struct dd_evaluator {
 void dd_evaluator_init(dd_evaluator *evaluator, const dd_medium *medium, dd_pairs_fn pairs);
 void dd_evaluator_free(dd_evaluator *evaluator);
 
-/* Sets the force on every arm of the own nodes at their present positions; refreshes halo and stage first. Work on own
- * segments alone overlaps with their exchange, other pairs with that of moments; pairs that are handed out are all
- * computed then. The order of all sums depends on ranks, map and plan alone. code: of this rank so far; all ranks
- * return the code of a rank that failed. Collective. */
+/* Sets the forces on all arms of the own nodes at their present positions; refreshes halo and stage first. Work on own
+ * segments alone overlaps with their exchange, other pairs with that of moments, as do all pairs if they are handed
+ * out. The order of all sums depends only on ranks, map and plan. code: of this rank so far; all ranks return the code
+ * of a rank that failed. Collective. */
 int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage, int code);
 
-/* Adds the seconds of the far field, which no map assigns, to those of all parts, [nparts]. Local. */
+/* Adds the seconds of the far field, which no map assigns, to each part's, [nparts]. Local. */
 void dd_evaluator_base(const dd_grid *grid, const eqp_cost_fit *costs, int nparts, double *seconds);
 
-/* ---- Pairs of a segment, the time they take, and the owner whose work they are. */
+/* ---- Pairs of a segment, their time, and the owner to which they are booked. */
 
 /* Segments timed together: reading the clock takes the time of a few pairs. */
 #define DD_BATCH_TARGETS 32
 
-/* Work timed in batches. */
 typedef struct dd_batches {
     dd_evaluator *evaluator;
     eqp_route *travelling; /* data that travel meanwhile; NULL: none */
@@ -89,22 +88,22 @@ typedef struct dd_batches {
     int64_t in_batch; /* segments */
 } dd_batches;
 
-/* Time from here on counts as load. Local. */
+/* Starts the clock of a batch. Local. */
 void dd_batches_begin(dd_batches *batches);
-/* Records the batch as a timing, unless it is empty, and begins the next one. EQP_OK, EQP_ERR_MEMORY or a code of the
+/* Records the batch as a timing unless it is empty, and begins the next one. EQP_OK, EQP_ERR_MEMORY or a code of the
  * route. Local. */
 int dd_batches_end(dd_batches *batches);
 /* Adds work to the batch and ends it once it is large enough. EQP_ERR_STOPPED after a signal, else as dd_batches_end().
  */
 int dd_batches_add(dd_batches *batches, const dd_counts *counts);
 
-/* Books work on a local segment to the accounts of the map and of its owner, whichever rank has done it. target: NULL
- * for an own segment. Local. */
+/* Books work on a local segment to the map's account and to its owner's, whichever rank computed it. target: NULL for
+ * an own segment. Local. */
 void dd_account(dd_evaluator *evaluator, const dd_stage *stage, int64_t local, const dd_target *target,
                 const dd_counts *counts);
 
-/* Adds the forces between the segment at a place of the columns and runs of other segments to the columns, and the
- * number of pairs to counts. Local. */
+/* Adds to the columns the forces between the segment at a place and runs of other segments, and to counts the number of
+ * pairs. Local. */
 void dd_compute_pairs(const dd_evaluator *evaluator, const dd_columns *columns, int64_t place, int nruns,
                       const dd_run *runs, dd_counts *counts);
 

@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Iterations in a bundle: with more of them segments travel once for several; with fewer the work divides better. */
+/* Most iterations in a bundle: more would share more segments; fewer divide the work better. */
 #define MOST_GIVEN 8
 
-/* This rank's iterations in an evaluation. */
 typedef struct stealing {
     dd_batches *batches;
     dd_stage *stage;
@@ -60,7 +59,7 @@ static void stealing_free(stealing *h)
     dd_iterations_free(&h->list);
 }
 
-/* Adds the forces of an iteration, in the order of an answer, to the stage's. */
+/* Adds an iteration's forces, in the order of an answer, to the stage's. */
 static void add_done(const stealing *h, const dd_iteration *iteration, const double *force)
 {
     const dd_run *touch = h->list.touch + iteration->touch;
@@ -76,7 +75,7 @@ static void add_done(const stealing *h, const dd_iteration *iteration, const dou
     }
 }
 
-/* Adds the iterations that waited for this one. */
+/* Adds the finished iterations that waited for earlier ones. */
 static void add_waiting(stealing *h)
 {
     for (; h->added < h->list.n && h->done[h->added] != NULL; h->added++) {
@@ -179,7 +178,6 @@ static int compute_bundle(void *user, int owner, int64_t first, int64_t count, c
     return code;
 }
 
-/* Books work on the targets of an iteration that another rank has computed. */
 static int account_answer(const stealing *h, const dd_iteration *iteration, const char *part)
 {
     int code = EQP_OK;
@@ -260,7 +258,7 @@ int dd_runs_add(dd_run **runs, int64_t *n, int64_t *room, dd_run run)
     if (code != EQP_OK) {
         return code;
     }
-    /* The runs that it meets; most runs come at the end. */
+    /* Finds the runs that it touches; most runs come at the end. */
     while (low > 0 && (*runs)[low - 1].first + (*runs)[low - 1].n >= run.first) {
         low--;
         high = (*runs)[low].first > end ? low : high;
@@ -298,14 +296,13 @@ int dd_iteration_runs(const dd_stage *stage, const dd_target *target, int64_t *c
     return dd_stage_target_runs(stage, target, *cell, runs);
 }
 
-/* The list in progress. */
 typedef struct maker {
     const dd_stage *stage;
     dd_iterations *list;
     dd_run *touch; /* of the current iteration; owned */
     int64_t ntouches, touch_room;
     int64_t whole;       /* cell of a target whose partners include those of all targets after it; -1: none */
-    int64_t whole_pairs; /* pairs of that target plus its place: each later target has one pair less for each place */
+    int64_t whole_pairs; /* pairs of that target plus its place; each later target has one pair less */
     int64_t pairs;       /* of the current iteration */
 } maker;
 
@@ -314,7 +311,7 @@ static int touch(maker *m, dd_run run)
     return dd_runs_add(&m->touch, &m->ntouches, &m->touch_room, run);
 }
 
-/* Segments that a target touches: in a cell computed here alone only its first target adds any. */
+/* Adds the segments that a target touches. In a cell computed here alone only the first target adds any. */
 static int touch_target(maker *m, const dd_target *target, int64_t *cell)
 {
     dd_run runs[DD_GRID_SOURCES];
@@ -341,7 +338,6 @@ static int touch_target(maker *m, const dd_target *target, int64_t *cell)
     return code;
 }
 
-/* Appends the targets before `end` as an iteration, unless they have no pairs. */
 static int close_iteration(maker *m, dd_iteration iteration, int64_t end)
 {
     dd_iterations *list = m->list;

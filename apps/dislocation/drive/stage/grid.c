@@ -185,7 +185,7 @@ int dd_share_ranks(const dd_grid *grid, const eqp_map *map, int64_t split, int64
     return n;
 }
 
-/* A share for every rank that computes any interactions of an own node. */
+/* A share for every rank that computes interactions of an own node. */
 static int list_shares(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const eqp_map *map,
                        int64_t place, int64_t *room, int64_t *rank_room, dd_shares *shares)
 {
@@ -233,7 +233,7 @@ int dd_shares_find(const dd_domain *domain, const dd_halo *halo, const dd_grid *
 {
     int64_t room = 0, rank_room = 0;
 
-    if (eqp_map_shared(map) == 0) { /* the same on all ranks */
+    if (eqp_map_shared(map) == 0) { /* true on all ranks */
         return code;
     }
     for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
@@ -281,7 +281,7 @@ void dd_needs_free(dd_needs *needs)
     *needs = (dd_needs){0};
 }
 
-/* Marks the source cells of a cell, or those of them whose bits are given. */
+/* Marks the source cells of a cell whose bits are given. */
 static void mark_sources(const dd_grid *grid, int64_t cell, uint32_t given, uint64_t *bits)
 {
     int64_t sources[DD_GRID_SOURCES];

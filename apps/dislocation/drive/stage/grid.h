@@ -24,18 +24,18 @@ typedef struct dd_cells {
 
 void dd_grid_init(dd_grid *grid, const dd_domain *domain, const int64_t n[3]);
 
-/* The cell of a position; positions beyond a free boundary belong to the cells at it. */
+/* The cell of a position; positions beyond a free boundary belong to the cells next to it. */
 int64_t dd_grid_cell(const dd_grid *grid, const double x[3]);
 
-/* The cell of an own node and of the segments it owns: that of the middle of the box around them. Segments reach beyond
- * the cell by half their length, or by all of it if the node owns two in opposite directions. Local. */
+/* The cell of an own node and of the segments it owns: the cell at the middle of the box around them. Segments reach
+ * beyond it by half their length, or by all of it if the node owns two in opposite directions. Local. */
 int64_t dd_grid_cell_of_node(const dd_grid *grid, const dd_domain *domain, const dd_halo *halo, int64_t node);
 
-/* True if any cell, or an image of one, is neither the same as another nor its neighbour. */
+/* True if some cell, or an image of one, is neither identical to another nor its neighbour. */
 bool dd_grid_has_far(const dd_grid *grid);
 
-/* Forward neighbours: 13 of a cell's 26 neighbours, so that of two neighbours exactly one has the other as a forward
- * neighbour. Disjoint runs of consecutive cells. Returns their number. */
+/* Forward neighbours: 13 of a cell's 26 neighbours, so that of any two neighbours one is the forward neighbour of the
+ * other. Disjoint runs of consecutive cells. Returns their number. */
 int dd_grid_forward(const dd_grid *grid, int64_t cell, dd_cells runs[DD_GRID_RUNS]);
 
 /* Source cells of a cell: itself, then its forward neighbours in the order of their runs. Returns their number. */
@@ -48,11 +48,10 @@ void dd_grid_steps(const dd_grid *grid, int64_t from, int64_t to, int64_t steps[
 /* The last of n ascending numbers not above a value; 0 if there is none. O(log n). */
 int64_t dd_find_last(const int64_t *first, int64_t n, int64_t value);
 
-/* ---- Owners shared by ranks. The interactions of a shared owner with all segments of one source cell go to one rank:
- * the map is asked once for each source cell; a rank needs only the segments of the cells assigned to it and passes
- * whole runs of them to the kernel. */
+/* ---- Owners shared by ranks. A shared owner's interactions with all segments of a source cell go to one rank. So the
+ * map is asked once for each source cell; a rank needs only the segments of the cells assigned to it and passes whole
+ * runs of them to the kernel. */
 
-/* One rank's share of an owner. */
 typedef struct dd_share {
     dd_tag owner;
     int64_t cell;    /* of the owner */
@@ -71,24 +70,23 @@ typedef struct dd_shares {
     int *sent_to;   /* [nsent] ranks; owned */
 } dd_shares;
 
-/* Centroid of the interactions of an owner with all segments of a source cell, relative to the owner: half the way from
- * the middle of its cell to that of the other. It does not change while the owner stays in its cell. Steps back are a
- * little shorter than steps forward, and directions differ a little, so that no two cells are equally far from a third.
- * Local. */
+/* Centroid of an owner's interactions with all segments of a source cell, relative to the owner: half the way from
+ * the middle of its cell to that of the source. Constant while the owner stays in its cell. Backward steps are
+ * slightly shorter than forward ones, and directions differ slightly, so that no two cells are equally far from a
+ * third. Local. */
 void dd_share_centroid(const dd_grid *grid, int64_t own, int64_t cell, double centroid[3]);
 
 /* The rank that computes the interactions of an owner in a cell with each of dd_grid_sources(). Returns their number.
  * Local. */
 int dd_share_ranks(const dd_grid *grid, const eqp_map *map, int64_t split, int64_t cell, int ranks[DD_GRID_SOURCES]);
 
-/* Tells the sharers of an owner their shares. The home decides by the nodes' present positions, so that all agree.
- * *shares is zeroed. code: of this rank so far; a returned code may be this rank's alone. Collective; the caller frees
- * *shares in any case. */
+/* Tells the sharers of an owner their shares. The home decides by the present positions, so that all agree. *shares is
+ * zeroed. code: of this rank so far; a returned code may be this rank's alone. Collective; the caller frees *shares in
+ * any case. */
 int dd_shares_find(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const eqp_map *map, int code,
                    dd_shares *shares);
 void dd_shares_free(dd_shares *shares);
 
-/* The cells whose segments each rank needs. */
 typedef struct dd_needs {
     int64_t nwords;
     uint64_t *bits; /* [ranks][nwords] a bit for each cell; owned */
@@ -99,10 +97,10 @@ typedef struct dd_needs {
 /* Allocates memory. Local; the caller frees it in any case. */
 int dd_needs_open(const dd_domain *domain, const dd_grid *grid, dd_needs *needs);
 
-/* A rank needs, for owners that it computes whole, their cells and the forward neighbours; for owners that it shares,
- * the source cells assigned to it and the part of the owner's cell that lives at the owner's home, which only the home
- * knows; and the cells whose moments it sums: home [cells] as in a dd_field, or NULL. Ranks tell each other between
- * begin and end without waiting before the end. Collective. */
+/* The cells that a rank needs: for owners that it computes whole, their cells and the forward neighbours; for shared
+ * owners, the source cells assigned to it and the part of the owner's cell at the owner's home, which only the home
+ * knows; and the cells whose moments it sums (home [cells] as in a dd_field, or NULL). Ranks exchange needs between
+ * begin and end and wait only in end. Collective. */
 int dd_needs_begin(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const dd_shares *shares,
                    dd_needs *needs);
 int dd_needs_end(const dd_grid *grid, const dd_shares *shares, const int *home, dd_needs *needs);

@@ -78,7 +78,7 @@ static dd_segment_key own_key(const dd_domain *domain, const dd_stage *stage, in
     return (dd_segment_key){node->tag, node->arm[stage->own_arm[own]].tag};
 }
 
-/* Lists the own segments, with the halo's arms of those that cross, and sorts them. */
+/* Lists and sorts the own segments, with the halo's arms of segments across ranks. */
 static int list_all_own(const dd_domain *domain, const dd_halo *halo, dd_stage *stage, entry **entries)
 {
     const dd_crossings *mine = &halo->mine;
@@ -105,7 +105,7 @@ done:
     return code;
 }
 
-/* Own cells that other ranks need, being listed. */
+/* Own cells that other ranks need. */
 typedef struct listing {
     const dd_domain *domain;
     const dd_halo *halo;
@@ -116,7 +116,6 @@ typedef struct listing {
     dd_end *end; /* [2 own segments] scratch; owned */
 } listing;
 
-/* Lists the ends of a block's segments; returns their number. */
 static int64_t list_ends(listing *l, int64_t first, int64_t end, dd_stage *stage)
 {
     int64_t n = 0;
@@ -149,7 +148,6 @@ static void list_block(listing *l, int64_t first, int64_t end, dd_stage *stage)
     dd_blocks_add(&l->ends, cell, list_ends(l, first, end, stage) * DD_END_BYTES);
 }
 
-/* Lists cells as blocks, with their segments and ends. */
 static void list_blocks(listing *l, dd_stage *stage)
 {
     const dd_domain *domain = l->domain;
@@ -173,7 +171,6 @@ static void list_blocks(listing *l, dd_stage *stage)
     }
 }
 
-/* code: of this rank so far. */
 static int make_routes(listing *l, int code, dd_stage *stage)
 {
     const dd_domain *domain = l->domain;
@@ -193,7 +190,7 @@ done:
     return code;
 }
 
-/* Plans the routes; own segments are listed and sorted while ranks exchange their needs. */
+/* Plans the routes; own segments are listed and sorted while needs travel. */
 static int plan_routes(const dd_domain *domain, const dd_halo *halo, const eqp_map *map, entry **entries,
                        dd_stage *stage)
 {
@@ -213,7 +210,6 @@ done:
     return code;
 }
 
-/* Counts the segments of each block. */
 static int count_ghosts(dd_stage *stage)
 {
     const eqp_route_view view = eqp_route_arrivals(stage->route);
@@ -250,7 +246,6 @@ static int fetch_ghosts(const dd_domain *domain, dd_stage *stage, const void **b
     return code;
 }
 
-/* Merges own and remote segments into one order. */
 static int merge(dd_stage *stage, const void *bundles, entry **entries)
 {
     const eqp_route_view view = eqp_route_arrivals(stage->route);
@@ -319,7 +314,7 @@ static void fill_local(const dd_domain *domain, const dd_halo *halo, const entry
     }
 }
 
-/* The share of a local segment's owner, -1: none. Shares are in the order of the segments. */
+/* The share of a local segment's owner; -1: none. Call in the order of the segments. */
 static int64_t share_of(const dd_shares *shares, const entry *e, int64_t *next)
 {
     while (*next < shares->n && (shares->share[*next].cell < e->cell ||
@@ -329,7 +324,7 @@ static int64_t share_of(const dd_shares *shares, const entry *e, int64_t *next)
     return *next < shares->n && shares->share[*next].owner == e->key.owner ? *next : -1;
 }
 
-/* Lists the segments whose pairs this rank computes; returns their number. target: NULL: count only. */
+/* Lists the segments whose pairs this rank computes and returns their number. target: NULL: count only. */
 static int64_t list_targets(const dd_domain *domain, const entry *entries, const dd_stage *stage, dd_target *target)
 {
     int64_t n = 0, next = 0;
@@ -357,7 +352,6 @@ done:
     return code;
 }
 
-/* Finds the cells whose owners need no remote segments. */
 static void find_alone(dd_stage *stage)
 {
     const dd_grid *grid = &stage->grid;
@@ -375,7 +369,6 @@ static void find_alone(dd_stage *stage)
     }
 }
 
-/* Everything after the routes are planned. */
 static int take_in(const dd_domain *domain, const dd_halo *halo, const void *bundles, entry **entries, dd_stage *stage)
 {
     int code;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data with which a rank computes its share of the forces between segments: its own segments, the remote ones of the
- * cells around them, and the routes of forces back. Planned once a step; positions and forces then travel as often as
- * needed, in blocks: the segments of one cell that live on one rank. Neighbouring segments share an end: a block sends
- * each end once, and the receiver knows the segments. A segment belongs to the node with the lower of its two tags, and
- * to that node's cell (dd_grid_cell_of_node()). */
+/* Data with which a rank computes its share of the forces: its own segments, the remote segments of the cells around
+ * them, and the routes of forces back. Planned once a step; positions and forces then travel in blocks, as often as
+ * needed. A block is the segments of one cell on one rank. Neighbouring segments share an end: a block sends each end
+ * once, and the receiver knows the segments. A segment belongs to the node with the lower of its two tags, and to that
+ * node's cell (dd_grid_cell_of_node()). */
 #ifndef DD_STAGE_H
 #define DD_STAGE_H
 
@@ -13,15 +13,14 @@
 
 #include "grid.h"
 
-/* Name of a segment: its owner's tag, then the other end's. */
+/* Identifies a segment: its owner's tag, then the other end's. */
 typedef struct dd_segment_key {
     dd_tag owner, other;
 } dd_segment_key;
 
-/* Bytes of an end of a segment: its position. */
 #define DD_END_BYTES (3 * (int64_t)sizeof(double))
 
-/* A segment whose pairs, as their owner, this rank computes. */
+/* A segment with pairs that this rank computes. */
 typedef struct dd_target {
     int64_t local; /* place among the local segments */
     int64_t share; /* place of its owner's share; -1: all of its pairs are computed here */
@@ -61,30 +60,29 @@ typedef struct dd_stage {
     dd_target *target; /* [ntargets] by place */
 } dd_stage;
 
-/* Allocates memory for a plan, before collective calls; pass its code to dd_halo_create(). *stage: zeroed, or a former
- * plan, which is freed as by dd_stage_free(). Local otherwise. */
+/* Allocates memory for a plan before collective calls; pass its code to dd_halo_create(). *stage: zeroed, or a former
+ * plan, which is freed as by dd_stage_free(). Otherwise local. */
 int dd_stage_open(const dd_domain *domain, const int64_t cells[3], dd_stage *stage);
-/* Plans for the present positions, by the domain's exchange plan, after dd_stage_open() on all ranks. Own segments have
- * their positions at once, remote ones after the first refresh. Collective. On error the stage is freed. */
+/* Plans for the present positions by the domain's exchange plan, after dd_stage_open() on all ranks. Own segments have
+ * positions at once, remote ones after the first refresh. On error the stage is freed. Collective. */
 int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const eqp_map *map, dd_stage *stage);
 /* Collective. */
 void dd_stage_free(dd_stage *stage);
 
-/* Fetches positions after nodes have moved (and the halo was refreshed) and sets all forces to 0; cells and shares
- * stay. Own segments have theirs at once, remote ones after dd_stage_finish(); eqp_route_progress() in between advances
- * `ends`. out: scratch [nends][3], untouched in between (borrowed). Collective. */
+/* Fetches positions after nodes have moved and the halo was refreshed, and sets all forces to 0; cells and shares stay.
+ * Own segments have positions at once, remote ones after dd_stage_finish(); eqp_route_progress() in between advances
+ * `ends`. out: scratch [nends][3], untouched until then (borrowed). Collective. */
 int dd_stage_start(const dd_domain *domain, const dd_halo *halo, dd_stage *stage, double *out);
 int dd_stage_finish(const dd_domain *domain, dd_stage *stage);
 
-/* Both at once. Collective. */
 int dd_stage_refresh(const dd_domain *domain, const dd_halo *halo, dd_stage *stage);
 
-/* Returns forces on remote segments to their homes, which add them. mine: scratch [narrived], sum: [nsend][6]. code: of
+/* Returns forces on remote segments to their homes, which add them. mine: scratch [narrived]; sum: [nsend][6]. code: of
  * this rank so far; all ranks return the code of a rank that failed. Collective. */
 int dd_stage_return(dd_stage *stage, int code, double *mine, double *sum);
 
-/* The runs of local segments with which a segment of a cell has pairs, itself excluded, if all of them are local.
- * Returns their number. Local. */
+/* The runs of local segments that pair with a segment of a cell, itself excluded, if all of them are local. Returns
+ * their number. Local. */
 int dd_stage_runs(const dd_stage *stage, int64_t local, int64_t cell, dd_run runs[DD_GRID_RUNS + 1]);
 
 /* The runs of a target that are computed here. Returns their number. Local. */
@@ -104,7 +102,7 @@ dd_segment dd_stage_segment(const dd_stage *stage, int64_t local);
 
 /* ---- Internals shared by the planning and the exchanges of a stage. */
 
-/* Data of a segment that travel at a time: forces on its ends, or once its constant data. */
+/* Six numbers of a segment: forces on its ends, or its constant data. */
 typedef struct dd_six {
     double of[6];
 } dd_six;
@@ -115,10 +113,10 @@ typedef struct dd_end {
     int64_t place; /* in the halo, if known */
 } dd_end;
 
-/* Sorts the ends of a block's segments and keeps each once: the order in which they travel. Returns their number. */
+/* Sorts the ends of a block's segments into the order in which they travel, each once. Returns their number. */
 int64_t dd_ends_sort(int64_t n, dd_end *ends);
 
-/* Finds the ends of all remote segments, whose keys are known, among the received positions. EQP_OK, EQP_ERR_MEMORY, or
+/* Finds the ends of all remote segments with known keys among the received positions. EQP_OK, EQP_ERR_MEMORY, or
  * EQP_ERR_INTERNAL if they do not match. Local. */
 int dd_stage_find_ends(dd_stage *stage);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Places the far end by the nearest periodic image: the same numbers on every rank. */
+/* Places the far end by the nearest periodic image, with the same bits on every rank. */
 static void place(const dd_domain *domain, const double owner[3], const double other[3], const dd_stage *stage,
                   int64_t local)
 {
@@ -111,7 +111,7 @@ int dd_stage_runs(const dd_stage *stage, int64_t local, int64_t cell, dd_run run
     int64_t end = stage->cell_first[cell + 1];
     int c = 0, n;
 
-    /* The next cell of the column goes on where this one ends. */
+    /* The next cell of the column continues this run. */
     if (ncells > 0 && cells[0].first == cell + 1) {
         end = stage->cell_first[cells[c++].last + 1];
     }
@@ -205,10 +205,10 @@ static int64_t find(const dd_end *ends, int64_t n, dd_tag tag)
     const dd_end key = {.tag = tag};
     const dd_end *at = bsearch(&key, ends, (size_t)n, sizeof *ends, compare);
 
-    return at - ends; /* every end is in the list, which is made of all ends */
+    return at - ends; /* found: the list was made of all ends */
 }
 
-/* Finds the ends of one block; first: index of its first end. Returns its number of ends. ends: room for two per
+/* Finds the ends of a block, of which the first has index `first`. Returns the number of ends. ends: room for two per
  * segment. */
 static int64_t find_in_block(dd_stage *stage, int64_t block, int64_t first, dd_end *ends)
 {

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adding and subtracting it rounds to the nearest integer, in loops that compilers vectorise on any machine, unlike
- * rint(). */
+/* Adding and subtracting it rounds to the nearest integer, in loops that vectorise on any machine, unlike rint(). */
 #define ROUND 6755399441055744.0 /* 1.5 x 2^52 */
 
 /* Balls examined before the near ones are listed. */
@@ -20,7 +19,6 @@
 
 #define MOST_BINS 1024 /* per direction */
 
-/* Columns of balls. */
 typedef struct ball_columns {
     int64_t n;
     double *x[3], *radius; /* [n] */
@@ -70,7 +68,7 @@ static void measure(const dd_domain *domain, const ball_columns *balls, bins_gri
     }
 }
 
-/* The smallest bins that hold two balls and the reach between them, but not many more bins than balls. */
+/* The smallest bins that hold two balls and the reach between them, but at most two bins per ball, plus 64. */
 static void choose_widths(const ball_columns *balls, bins_grid *bins)
 {
     double width = bins->reach, largest = 0, total;
@@ -78,7 +76,7 @@ static void choose_widths(const ball_columns *balls, bins_grid *bins)
     for (int64_t i = 0; i < balls->n; i++) {
         largest = fmax(largest, balls->radius[i]);
     }
-    /* A little wider, for rounding at the walls of bins. */
+    /* slack for rounding at the walls of bins */
     width = fmax((width + 2 * largest) * (1 + 1e-9), DBL_MIN);
     do {
         total = 1;
@@ -94,7 +92,7 @@ static void sort(const ball_columns *balls, bins_grid *bins)
 {
     const int64_t nbins = bins->n[0] * bins->n[1] * bins->n[2];
 
-    /* first[b + 1] counts, then points to the next free place of bin b, and ends as the end of b. */
+    /* first[b + 1] counts, then points to the next free place of bin b, and finally is the end of b. */
     for (int64_t i = 0; i < balls->n; i++) {
         const double x[3] = {balls->x[0][i], balls->x[1][i], balls->x[2][i]};
         bins->first[bin_of(bins, x) + 1]++;
@@ -122,8 +120,7 @@ static void bins_free(bins_grid *bins)
     *bins = (bins_grid){0};
 }
 
-/* Sorts balls (borrowed) into bins so wide that two balls nearer than reach to each other lie in bins that touch. O(n).
- */
+/* Sorts balls (borrowed) into bins so wide that balls nearer than reach lie in bins that touch. O(n). */
 static int bins_create(const dd_domain *domain, const ball_columns *balls, double reach, bins_grid *bins)
 {
     bins_grid made = {.reach = reach};
@@ -152,7 +149,7 @@ static int bins_create(const dd_domain *domain, const ball_columns *balls, doubl
 static int touching(const bins_grid *bins, int d, int64_t at, int64_t list[3])
 {
     const int64_t n = bins->n[d];
-    const bool around = bins->box[d] > 0 && n > 2; /* else both neighbours are one bin */
+    const bool around = bins->box[d] > 0 && n > 2; /* false: both neighbours are one bin */
     int found = 0;
 
     for (int64_t b = at - 1; b <= at + 1; b++) {
@@ -198,8 +195,8 @@ static int64_t near_in_range(const bins_grid *bins, const double at[3], double r
     return found;
 }
 
-/* Lists the indices of all balls, the ball itself included, nearer than reach to one at x; positions by the nearest
- * periodic image. near: [n + 1]. Returns their number. O(balls in 27 bins). */
+/* Lists the balls, itself included, nearer than reach to one at x, by the nearest periodic image. near: [n + 1]
+ * indices. Returns their number. O(balls in 27 bins). */
 static int64_t bins_near(const bins_grid *bins, const double x[3], double radius, int64_t *near)
 {
     int64_t list[3][3], found = 0;
@@ -231,7 +228,7 @@ void dd_closes_free(dd_closes *closes)
     *closes = (dd_closes){0};
 }
 
-/* True if two segments come closer than reach; the second is taken at the image nearest to the first. */
+/* True if two segments come closer than reach; the second at the image nearest to the first. */
 static bool are_close(const dd_stage *stage, const ball_columns *balls, int64_t i, int64_t j, const double box[3],
                       double reach)
 {
@@ -252,7 +249,7 @@ static bool have_common_node(const dd_segment_key *a, const dd_segment_key *b)
     return a->owner == b->owner || a->owner == b->other || a->other == b->owner || a->other == b->other;
 }
 
-/* Homes of the ends of a local segment; -1: not known here. */
+/* Homes of the ends of a local segment; -1: unknown here. */
 static void homes(const dd_domain *domain, const dd_stage *stage, int64_t local, int home[2])
 {
     const int64_t source = stage->source[local];
@@ -319,7 +316,6 @@ static int search(const dd_domain *domain, const dd_stage *stage, const ball_col
     return code;
 }
 
-/* A ball around each segment. */
 static void make_balls(const dd_stage *stage, double *column, ball_columns *balls)
 {
     *balls = (ball_columns){stage->n, {column, column + stage->n, column + 2 * stage->n}, column + 3 * stage->n};

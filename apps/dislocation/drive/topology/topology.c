@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most candidates go ahead in two or three rounds; crowds, as when two lines touch along a length, take more. */
+/* Most candidates are done after two or three rounds; crowds, as when two lines touch along a length, take more. */
 #define ROUNDS 6
 
 const char *const dd_topology_names[DD_TOPOLOGY_KINDS] = {"split", "cross slip", "collide", "zip", "coarsen", "refine"};
@@ -39,7 +39,7 @@ typedef struct topology {
     dd_halo halo;
     dd_operation *wanted; /* [n] owned */
     int64_t n, room;
-    dd_topology_counts own; /* carried out by this rank; except lost: of all ranks */
+    dd_topology_counts own; /* carried out by this rank; lost: of all ranks */
     dd_slip slip;
     double area[9]; /* swept by the operations */
 } topology;
@@ -103,7 +103,7 @@ done:
     return code;
 }
 
-/* Adds a base node to an operation: one of this rank, or the end of its arm. */
+/* Adds a base node to an operation: a node of this rank, or the end of its arm. */
 static void add_base(const topology *t, const dd_node *node, const dd_arm *arm, dd_operation *operation)
 {
     operation->base[operation->nbase] = arm == NULL ? node->tag : arm->tag;
@@ -115,7 +115,6 @@ static const double *velocity_of(const topology *t, int64_t node, int arm)
     return dd_halo_velocity(t->domain, &t->halo, t->halo.place[t->halo.first[node] + arm]);
 }
 
-/* From a node to a neighbour. */
 static void reach(const topology *t, int64_t node, int arm, double to[3])
 {
     dd_domain_offset(t->domain, dd_halo_position(t->domain, &t->halo, t->halo.place[t->halo.first[node] + arm]),
@@ -178,7 +177,6 @@ static int want_zip(topology *t, int64_t place, int i, int j)
     return want(t, operation);
 }
 
-/* Collisions and zips. */
 static int want_touches(topology *t)
 {
     int code = EQP_OK;
@@ -223,7 +221,7 @@ static int want_coarsening(topology *t)
     return code;
 }
 
-/* Either end of a segment may ask for a cut without knowing the other's bend: both may ask. */
+/* The ends of a segment do not know each other's bend, so both may ask for a cut. */
 static int want_refining(topology *t)
 {
     int code = EQP_OK;
@@ -241,7 +239,7 @@ static int want_refining(topology *t)
             dd_operation operation = {.kind = DD_TOPOLOGY_REFINE, .nnew = 1};
             double along[3];
             reach(t, p, k, along);
-            add_base(t, node, node->tag < arm->tag ? NULL : arm, &operation); /* the owner first, whichever end asks */
+            add_base(t, node, node->tag < arm->tag ? NULL : arm, &operation); /* owner first, whichever end asks */
             add_base(t, node, node->tag < arm->tag ? arm : NULL, &operation);
             if (dd_wants_refine(t->rules, dd_v3_length(along), bend)) {
                 code = want(t, operation);
@@ -251,14 +249,13 @@ static int want_refining(topology *t)
     return code;
 }
 
-/* Phases in order, each on the network that the one before leaves. */
+/* Phases in order; each works on the network that the previous one leaves. */
 static int (*const phases[])(topology *t) = {want_splits, want_cross_slips, want_touches, want_coarsening,
                                              want_refining};
 enum { PHASES = sizeof phases / sizeof phases[0] };
 
-/* Lists the operations of the phases from `from` on, for the present network; neighbours are fetched first. first:
- * [PHASES + 1] into the list; any: of all ranks. code: of this rank so far. sum: [nsums] summed over ranks on the way.
- */
+/* Lists the operations of the phases from `from` on for the present network; fetches neighbours first. first: [PHASES +
+ * 1] into the list; any: of all ranks. code: of this rank so far. sum: [nsums] summed over ranks on the way. */
 static int look(topology *t, int code, int from, int64_t *first, double *any, int nsums, double *sum)
 {
     double number[EQP_MEET_SUMS] = {0.0};

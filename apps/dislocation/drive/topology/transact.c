@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit of tag indices: readers of ParaDiS files take them for int. */
+/* Limit of tag indices, since readers of ParaDiS files store them as int. */
 #define INDEX_END ((uint64_t)1 << 31)
 
 enum { ENTRY_WAITING, ENTRY_GONE, ENTRY_LOST, ENTRY_IDLE, ENTRY_DONE };
@@ -23,7 +23,6 @@ typedef struct contender {
     int state;
 } contender;
 
-/* A node of an operation's patch. */
 typedef struct member {
     int64_t entry;
     int64_t order; /* in the patch */
@@ -52,7 +51,7 @@ uint64_t dd_operation_key(uint64_t step, const dd_operation *operation)
     return key;
 }
 
-/* The priority of operations: as of strcmp(). Equal operations are the same one. */
+/* Priority of operations, as of strcmp(). 0: the same operation. */
 static int operation_order(const dd_operation *a, const dd_operation *b)
 {
     if (a->key != b->key) {
@@ -79,7 +78,6 @@ done:
     return code;
 }
 
-/* Asks for a base node of an entry. */
 typedef struct question {
     int64_t entry;
     dd_tag tag;
@@ -123,7 +121,7 @@ static int read_answers(transaction *t, dd_inbox *in)
     return code;
 }
 
-/* Asks which base nodes still exist, and for the names of their neighbours. */
+/* Asks which base nodes still exist, and for the tags of their neighbours. */
 static int ask(transaction *t)
 {
     dd_outbox out = {0};
@@ -159,7 +157,7 @@ static int compare_members(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Sorts members by their patches and keeps each node once in each; drops those of operations that are gone. */
+/* Sorts members by patch, each node once in each; drops members of operations that are gone. */
 static void order_members(transaction *t)
 {
     int64_t kept = 0;
@@ -182,7 +180,6 @@ static void order_members(transaction *t)
     t->nmembers = kept;
 }
 
-/* An operation's claim to a node. */
 typedef struct claim {
     dd_operation operation;
     dd_tag tag;
@@ -205,7 +202,6 @@ static int compare_claims(const void *left, const void *right)
     return operation_order(&a->operation, &b->operation);
 }
 
-/* Grants each node to the first operation that claims it. */
 static int judge(transaction *t, dd_inbox *in, dd_outbox *out)
 {
     const int64_t n = in->n * (int64_t)sizeof *in->word / (int64_t)sizeof(claim);
@@ -274,7 +270,6 @@ static int compare_entries(const void *left, const void *right)
     return operation_order(&((const contender *)left)->operation, &((const contender *)right)->operation);
 }
 
-/* Keeps each operation once, by priority. */
 static int read_operations(transaction *t, dd_inbox *in)
 {
     int64_t kept = 0;
@@ -296,7 +291,6 @@ done:
     return code;
 }
 
-/* Sends operations to the ranks that run them. */
 static int collect(transaction *t, int64_t n, const dd_operation *wanted)
 {
     dd_outbox out = {0};
@@ -313,7 +307,6 @@ done:
     return code;
 }
 
-/* An operation that goes ahead and needs new tags. */
 typedef struct ticket {
     dd_operation operation;
     int64_t entry;
@@ -325,7 +318,6 @@ static int compare_tickets(const void *left, const void *right)
     return operation_order(&((const ticket *)left)->operation, &((const ticket *)right)->operation);
 }
 
-/* The tag `number` places after another one. */
 static dd_tag tag_behind(dd_tag tag, int64_t number)
 {
     const uint64_t index = (uint64_t)DD_TAG_INDEX(tag) + (uint64_t)number;
@@ -346,7 +338,7 @@ static int tickets_of(const transaction *t, int64_t *n, ticket **mine)
     return code;
 }
 
-/* Assigns new tags by key: all ranks count alike. */
+/* Assigns new tags by key, with the same count on all ranks. */
 static int number(transaction *t)
 {
     ticket *mine = NULL, *all = NULL;
@@ -375,7 +367,7 @@ done:
     return code;
 }
 
-/* The label of new nodes, so that a late map moves them with the nodes they were made of. */
+/* Label of new nodes, so that a late map moves them with the nodes they were made of. */
 static int64_t label_of(const dd_patch *patch)
 {
     for (int i = 0; i < patch->n; i++) {
@@ -536,7 +528,6 @@ done:
     return code;
 }
 
-/* Passes the message of the failing rank to all ranks. */
 static int explain(transaction *t, int code, eqp_message *message)
 {
     const int mine = t->fault == EQP_OK ? EQP_ERR_REMOTE : t->fault;
@@ -556,7 +547,6 @@ static void drop_members(transaction *t)
     t->nmembers = 0;
 }
 
-/* One round: operations that lost before try again. */
 static int contend_once(transaction *t, dd_operation_fn run, void *context)
 {
     int code;
