@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs of the gravity app, step by step. Hard sets of particles: with every method the forces are those of direct
- * summation before and after three steps, the interactions are those of one rank, every number is finite, and what is
- * conserved stays. A signal in the middle of a step: the run that goes on has the bits of one that was never stopped.
- */
+/* Runs of the gravity app, step by step. Difficult particle sets: with every method the forces are those of direct
+ * summation before and after three steps, the interactions are those of one rank, every number is finite, and
+ * conserved quantities are conserved. A signal within a step: the resumed run is bitwise equal to one that was never
+ * stopped. */
 #include "failures.h"
 #include "fake_clock.h"
 #include "hard_scenes.h"
@@ -50,7 +50,7 @@ static bool step(bh_simulation *sim, const char *what)
     return code == EQP_OK;
 }
 
-/* Positions, accelerations, potential and masses of all particles by their place in the file, on every rank. */
+/* Positions, accelerations, potential and masses of all particles in file order, on every rank. */
 static double *fields_of(const bh_simulation *sim)
 {
     const bh_particles *p = &sim->domain.particles;
@@ -67,11 +67,10 @@ static double *fields_of(const bh_simulation *sim)
 
 /* --- hard sets --- */
 
-/* A run at its beginning and at its end. */
 typedef struct outcome {
     int64_t n, pairs[2], cells[2];
-    double dt, *of[2]; /* of: fields, [FIELDS][n] */
-    double *scale[2];  /* of forces, as accuracy() has it, once it is known */
+    double dt, *of[2]; /* fields at the start and at the end, [FIELDS][n] */
+    double *scale[2];  /* of the forces, as accuracy() computes it, once known */
     bh_sums sums[2];
 } outcome;
 
@@ -116,8 +115,8 @@ static double larger(double a, double b)
     return b <= a ? a : b;
 }
 
-/* Against direct sums: forces and potentials, in parts of the sum of the magnitudes of all terms, since terms may
- * cancel; and what all forces together leave. */
+/* Compares forces and potentials with direct sums, relative to the sum of the magnitudes of all terms, since terms may
+ * cancel; checks the total force. */
 static void check_accuracy(outcome *o, int w, double tolerance, const char *what)
 {
     const double *of = o->of[w];
@@ -198,12 +197,12 @@ static void compare_runs(const outcome *o, const outcome *reference, const doubl
     }
 }
 
-/* Methods on some ranks against one rank without any. Hardly any cell is accepted at an angle of 0.1, so that errors of
- * the opening criterion hide no missing or doubled interaction. */
+/* Methods on several ranks against one rank without a method. At an angle of 0.1 hardly any cell is accepted, so
+ * errors of the opening criterion hide no missing or doubled interaction. */
 static void check_scene(const hard_scene *scene, const char *path, bool mixed, MPI_Comm comm)
 {
     static const char *const methods[] = {"none", "count", "sfc", "rcb", "interaction"};
-    /* Sums in another order differ in their last digits, of a float where floats are summed. */
+    /* Another order of summation changes the last digits, those of a float where floats are summed. */
     const double tolerance[2] = {mixed ? 1e-5 : 1e-12, mixed ? 1e-4 : 1e-9};
     const char *more = mixed ? "--precision mixed --theta 0.6" : "--precision double --theta 0.6";
     outcome reference = {0}, careful = {0};
@@ -241,7 +240,6 @@ static void check_scene(const hard_scene *scene, const char *path, bool mixed, M
     meet_in(comm);
 }
 
-/* A file of the same name on all ranks. */
 static void write_scene(const hard_scene *scene, int rank, char path[64])
 {
     strcpy(path, "equipoise-hard-XXXXXX");
@@ -270,7 +268,7 @@ static void check_hard_scenes(int rank, int size)
             MPI_Comm_split(MPI_COMM_WORLD, rank < counts[c] ? 0 : MPI_UNDEFINED, rank, &comm);
             if (comm != MPI_COMM_NULL) {
                 check_scene(&hard_scenes[s], path, false, comm);
-                if (counts[c] == 3) { /* floats are summed alike on any number of ranks */
+                if (counts[c] == 3) { /* sums of floats are the same on any number of ranks */
                     check_scene(&hard_scenes[s], path, true, comm);
                 }
                 MPI_Comm_free(&comm);
@@ -285,8 +283,8 @@ static void check_hard_scenes(int rank, int size)
 
 /* --- a signal within a step --- */
 
-/* Raises a signal in the first forces after a tick, when they read the clock; forces go on when all ranks know of it.
- */
+/* Raises a signal in the first forces after a tick, when they read the clock; they continue once all ranks know of
+ * it. */
 static struct {
     const bh_simulation *sim;
     int64_t tick;
@@ -305,8 +303,8 @@ static void raise_signal(void)
     }
 }
 
-/* One rank gets a signal in the second step's forces, the first ones after that tick, those of tick `stop`: all stop.
- * drifted: with a tree that has drifted. Few particles are active then, so every rank gets the signal. */
+/* One rank gets a signal in the forces of tick `stop`, after the first step: all ranks stop. drifted: the tree has
+ * drifted. Few particles are active then, so every rank gets the signal. */
 static void check_stopped_within_a_step(const char *opening, int64_t tick, int64_t stop, bool drifted, int rank,
                                         int size)
 {
@@ -316,7 +314,7 @@ static void check_stopped_within_a_step(const char *opening, int64_t tick, int64
     char path[64], words[200];
 
     snprintf(path, sizeof path, "stopped-%d-%d.hdf5", size, (int)tick);
-    snprintf(words, sizeof words, /* the last rank has several groups */
+    snprintf(words, sizeof words, /* gives the last rank several groups */
              "--generate disks:n=800 --balance sfc --rebalance never --steps 10 --precision double --group-size 16 %s",
              opening);
     if (!start(MPI_COMM_WORLD, words, NULL, &settings, &whole) ||
@@ -370,7 +368,7 @@ int main(int argc, char **argv)
     check_stopped_within_a_step("--rungs=3 --eta=0.0005 --opening=relative", 3, 4, false, rank, size);
     check_stopped_within_a_step("--rungs=6 --eta=0.0005 --dt=0.01 --opening=relative", 4, 8, true, rank, size);
     check_stopped_within_a_step("--rungs=6 --eta=0.0005 --dt=0.01 --opening=geometric", 20, 24, true, rank, size);
-    if (!slow_here()) { /* sanitizers see hard sets in files of the app's tests */
+    if (!slow_here()) { /* under sanitizers the app's tests read difficult sets from files */
         check_hard_scenes(rank, size);
     }
     meet();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank of the gravity app that runs out of memory anywhere ends the run on all ranks with the same code, without a
+/* A failed allocation on any rank of the gravity app ends the run on all ranks with the same code, without a
  * deadlock. */
 #define MPI_TEST_OWN_MAIN
 #include "harness.h"
@@ -13,7 +13,7 @@
 
 #include "failing_ranks.h"
 
-/* Options separated by blanks, as long as no others are parsed. */
+/* Options separated by blanks, with no other options given. */
 static void parse(bh_settings *settings, const char *options)
 {
     static char words[256];
@@ -74,7 +74,7 @@ static int record_step(void *user, eqp_message *message)
     return bh_record_step(&r->sim, r->record, message);
 }
 
-/* A run without a step: nothing but its files. */
+/* A run without a step, for its files alone. */
 static int write_files(MPI_Comm comm, void *user)
 {
     eqp_message message = {""}, note = {""};
@@ -114,7 +114,7 @@ static int write_files(MPI_Comm comm, void *user)
 #define RUNGS                                                                                                          \
     "--generate clusters:n=60 --balance levelled --rebalance 1 --rungs 2 --dt 0.01 --eta 0.04 --group-size 8 "         \
     "--leaf-size 4"
-/* The ranks that pack and compute bundles depend on times, and so does the number of allocations; but a failing one
+/* The number of allocations depends on times, since these choose the ranks that pack and compute bundles; a failed one
  * always ends the step. */
 #define HANDED "--generate clusters:n=300 --balance none --group-size 8 --schedule factoring"
 
@@ -145,7 +145,7 @@ MPI_TEST(runs_go_on_on_all_ranks_or_on_none)
 
 int main(int argc, char **argv)
 {
-    /* No failure leaves a file of another name behind. */
+    /* No failure leaves a file other than these. */
     static const char *const left[] = {
         "report/report.json",   "report/loads.csv", "report/samples.bin", "report/traffic.csv", "report/run.html",
         "report/hindsight.csv", "report",           "snapshot.hdf5",      "snapshot.xdmf",      "forces.hdf5"};

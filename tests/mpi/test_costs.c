@@ -10,7 +10,6 @@
 
 #include <math.h>
 
-/* Adds work of this rank at these exact costs. */
 static void add_timings(MPI_Comm comm, const double real[3], eqp_timings *timings)
 {
     int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
@@ -28,7 +27,7 @@ static void add_timings(MPI_Comm comm, const double real[3], eqp_timings *timing
 
 MPI_TEST(costs_are_learnt_from_all_ranks)
 {
-    /* The costs lean towards their nominal proportions, which these are in. */
+    /* Estimates are biased towards the nominal proportions, which the real costs have. */
     static const double nominal[3] = {1, 4, 25}, real[3] = {2e-7, 8e-7, 5e-6};
     eqp_timings *timings = NULL;
     eqp_costs costs;
@@ -38,7 +37,7 @@ MPI_TEST(costs_are_learnt_from_all_ranks)
     CHECK_EQUAL(eqp__costs_init(&costs, 3, nominal), EQP_OK);
     CHECK_EQUAL(eqp__costs_init(&costs, EQP_COST_KINDS + 1, nominal), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp__costs_init(&costs, 3, nominal), EQP_OK);
-    CHECK_EQUAL(eqp__costs_learn(&costs, comm, timings, &correlation), EQP_OK); /* nothing is known yet */
+    CHECK_EQUAL(eqp__costs_learn(&costs, comm, timings, &correlation), EQP_OK);
     CHECK(!costs.known && costs.fit.cost[2] == 25 && correlation == 0);
     add_timings(comm, real, timings);
     CHECK_EQUAL(eqp__costs_learn(&costs, comm, timings, &correlation), EQP_OK);

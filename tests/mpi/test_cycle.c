@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The balancer where a step is a cycle of phases: owners on a line, some of which have work in some phases only. */
+/* A balancer whose step is a cycle of phases: owners on a line, some of which have work in some phases only. */
 #include "harness.h"
 #include "methods/frame/frame.h"
 
@@ -10,18 +10,18 @@
 
 enum { OWNERS = 240, PARTS = 5 };
 
-/* All ranks know all owners: those that live on a rank have its number. */
+/* Every rank knows all owners; home[i] is the rank of owner i. */
 typedef struct world {
     int rank, size;
     int home[OWNERS];
     int64_t tag[OWNERS];
     int64_t label[OWNERS]; /* of the owners at home */
     int nphases;
-    double shift; /* of the rungs along the line, in owners */
+    double shift; /* shift of the rungs along the line, in owners */
     eqp_balancer *balancer;
 } world;
 
-/* The deepest phase that an owner has work in. Few have much. */
+/* The deepest phase in which an owner has work. Few owners have work in many phases. */
 static int rung_of(const world *w, int64_t owner)
 {
     const int64_t at = (owner + (int64_t)w->shift) % OWNERS;
@@ -102,7 +102,6 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
     return code;
 }
 
-/* eqp_problem.label. */
 static int label(void *user, int64_t first)
 {
     world *w = user;
@@ -165,7 +164,7 @@ static int rank_in(const world *w, int owner, int phase)
                             eqp_map_tag_in(eqp_balancer_map(w->balancer), w->tag[owner], phase));
 }
 
-/* A cycle: a piece of work takes a microsecond. */
+/* Records a cycle in which a unit of work takes a microsecond. */
 static void record(world *w, eqp_step *step)
 {
     int64_t count[1] = {0}, turns[EQP_CYCLE_PHASES] = {0};
@@ -185,7 +184,6 @@ static void record(world *w, eqp_step *step)
     CHECK_EQUAL(eqp_balancer_record(w->balancer, &work, step), EQP_OK);
 }
 
-/* Advice, the owners' move, and a step. */
 static eqp_advice live(MPI_Comm comm, world *w, int64_t left, eqp_step *step)
 {
     eqp_advice advice;
@@ -196,10 +194,10 @@ static eqp_advice live(MPI_Comm comm, world *w, int64_t left, eqp_step *step)
     return advice;
 }
 
-/* The definition: largest over mean of each phase, and sums of both over the turns. part: [nphases][OWNERS]. */
+/* By definition: largest and mean of each phase, summed over its turns. part: [nphases][OWNERS]. */
 static eqp_cycle measure_phases(const world *w, int nparts, const int (*part)[OWNERS])
 {
-    double load[OWNERS * EQP_CYCLE_PHASES] = {0.0}, times[EQP_CYCLE_PHASES]; /* at most a part for each owner */
+    double load[OWNERS * EQP_CYCLE_PHASES] = {0.0}, times[EQP_CYCLE_PHASES]; /* at most one part per owner */
     eqp_cycle measured;
 
     for (int k = 0; k < w->nphases; k++) {
@@ -212,7 +210,7 @@ static eqp_cycle measure_phases(const world *w, int nparts, const int (*part)[OW
     return measured;
 }
 
-/* The same parts in all phases: part [OWNERS]. */
+/* The same parts in all phases. part: [OWNERS]. */
 static eqp_cycle measure(const world *w, int nparts, const int *part)
 {
     int all[EQP_CYCLE_PHASES][OWNERS];
@@ -223,7 +221,7 @@ static eqp_cycle measure(const world *w, int nparts, const int *part)
     return measure_phases(w, nparts, (const int(*)[OWNERS])all);
 }
 
-/* Runs with one to four phases, and with all that there may be, of which most have one owner's work. */
+/* Runs with one to four phases, and with the most possible, where most phases have one owner's work. */
 MPI_TEST(a_cycle_is_reported_by_phase)
 {
     static const int phases[] = {1, 2, 3, 4, EQP_CYCLE_PHASES};
@@ -254,7 +252,7 @@ MPI_TEST(a_cycle_is_reported_by_phase)
     }
 }
 
-/* With one phase that is said and with none there are the same maps, and the same is said of them. */
+/* Declaring one phase gives the same maps and reports as declaring none. */
 MPI_TEST(one_phase_is_no_cycle)
 {
     const eqp_balancer_options options = options_of("levelled");
@@ -280,7 +278,7 @@ MPI_TEST(one_phase_is_no_cycle)
     CHECK(step[0].imbalance_predicted == step[1].imbalance_predicted);
 }
 
-/* The rungs wander along the line: repairs keep every phase even, and move few. */
+/* The rungs wander along the line: repairs keep every phase even and move few owners. */
 MPI_TEST(repairs_keep_cycles_even)
 {
     eqp_balancer_options options = options_of("levelled");
@@ -311,14 +309,13 @@ MPI_TEST(repairs_keep_cycles_even)
     eqp_balancer_free(w.balancer);
 }
 
-/* The rows and maps reported by a comparison. */
 typedef struct seen {
     const world *w;
     MPI_Comm comm;
     int n;
 } seen;
 
-/* Blocks that a part is missing among those that its owners with work need. part, home: [OWNERS] */
+/* Blocks that parts miss for their owners with work. part, home: [OWNERS]. */
 static int64_t ghosts_of(const world *w, const int *part, const int *home, int phase)
 {
     int64_t ghosts = 0;
@@ -378,7 +375,7 @@ static int look(void *user, const eqp_compared *row, const eqp_map *map, const e
     return EQP_OK;
 }
 
-/* Every row is right by definition, and `auto` has the shortest cycle. */
+/* Every row agrees with the definition, and `auto` has the shortest cycle. */
 MPI_TEST(comparisons_know_phases)
 {
     static const char *const word[] = {
@@ -409,7 +406,7 @@ MPI_TEST(comparisons_know_phases)
     }
     CHECK(rows[2].cycle.efficiency > 0.9 && rows[0].cycle.efficiency < 0.8);
     CHECK(rows[0].evaluated.imbalance > 0.2);
-    for (int i = 0; i < 5; i += 4) { /* in each phase the best of these two, or better */
+    for (int i = 0; i < 5; i += 4) { /* at least as good as either in each phase */
         CHECK(rows[7].evaluated.step_seconds <= rows[i].evaluated.step_seconds);
     }
     CHECK(rows[4].cycle.efficiency > 0.9 && rows[4].evaluated.ghosts_total < rows[3].evaluated.ghosts_total);
@@ -417,7 +414,7 @@ MPI_TEST(comparisons_know_phases)
     eqp_balancer_free(w.balancer);
 }
 
-/* With speeds, too, all at home is the map of `sfc`, and what is taken is no longer than that. */
+/* With unequal speeds, too, the map with all phases at home is that of `sfc`, and the map taken is no longer. */
 MPI_TEST(unequal_parts_lose_nothing_by_phases)
 {
     static const double speed[PARTS] = {3, 0.5, 0.5, 0.5, 0.5};
@@ -432,7 +429,7 @@ MPI_TEST(unequal_parts_lose_nothing_by_phases)
     for (int i = 0; i < 2; i++) {
         CHECK_EQUAL(eqp_choice_parse(NULL, NULL, word[i], &choice[i], NULL), EQP_OK);
     }
-    for (int slow = 0; slow < 3; slow++) { /* networks on which phases stay at home, and on which they do not */
+    for (int slow = 0; slow < 3; slow++) { /* networks on which phases stay at home or move */
         const eqp_network network = {.alpha = slow == 0 ? 1e-9 : slow == 1 ? 1e-6 : 1e-4, .beta = 1e-9, .node = 1};
         const eqp_comparison wanted = {.nchoices = 2,
                                        .choice = choice,
@@ -450,7 +447,7 @@ MPI_TEST(unequal_parts_lose_nothing_by_phases)
     eqp_balancer_free(w.balancer);
 }
 
-/* Homes keep to caps on the bytes of owners, whatever phases want. */
+/* Caps on the bytes of owners hold for homes in any phases. */
 MPI_TEST(maps_of_phases_keep_to_caps)
 {
     static const char *const word[] = {"sfc:maps=phase", "sfc:maps=phase,even=step", "rcb:maps=phase"};
@@ -472,14 +469,14 @@ MPI_TEST(maps_of_phases_keep_to_caps)
     }
 }
 
-/* `auto` within a run takes the method that knows phases. */
+/* `auto` takes the method for phases within a run. */
 MPI_TEST(auto_levels)
 {
     eqp_balancer_options options = options_of("auto");
     eqp_step step = {.step = 0};
     world w;
 
-    options.policy.mode = EQP_POLICY_NEVER; /* the only map of the run */
+    options.policy.mode = EQP_POLICY_NEVER;
     create(comm, &options, 4, &w);
     (void)live(comm, &w, 1000000, &step);
     CHECK(w.size == 1 || strcmp(step.chosen, "sfc") != 0);
@@ -487,7 +484,7 @@ MPI_TEST(auto_levels)
     eqp_balancer_free(w.balancer);
 }
 
-/* A file of a run, for one that goes on from it. */
+/* Resumes a run from its packed state. */
 static void check_goes_on(MPI_Comm comm, const eqp_balancer_options *options, const world *w)
 {
     void *bytes = NULL;
@@ -498,7 +495,7 @@ static void check_goes_on(MPI_Comm comm, const eqp_balancer_options *options, co
     CHECK_EQUAL(eqp_balancer_pack(w->balancer, &size, &bytes), EQP_OK);
     CHECK_EQUAL(eqp_balancer_unpack(next.balancer, size, bytes), EQP_OK);
     memcpy(next.tag, w->tag, sizeof next.tag);
-    for (int k = 0; k < EQP_CYCLE_PHASES; k++) { /* later phases are as the last one */
+    for (int k = 0; k < EQP_CYCLE_PHASES; k++) { /* later phases equal the last one */
         for (int o = 0; o < OWNERS; o++) {
             CHECK_EQUAL(rank_in(&next, o, k), rank_in(w, o, k));
         }
@@ -507,13 +504,13 @@ static void check_goes_on(MPI_Comm comm, const eqp_balancer_options *options, co
     eqp_balancer_free(next.balancer);
 }
 
-/* Data lie in runs of the curve, and in each phase owners are where that phase is even. */
+/* Data form ranges of the curve, and in each phase owners are where that phase is even. */
 MPI_TEST(each_phase_may_have_a_map)
 {
     static const char *const word[] = {"sfc:maps=phase", "rcb:maps=phase"};
 
     for (int i = 0; i < 6; i++) {
-        const int phases = i < 2 ? 1 : i < 4 ? 4 : EQP_CYCLE_PHASES; /* one: as with homes alone */
+        const int phases = i < 2 ? 1 : i < 4 ? 4 : EQP_CYCLE_PHASES; /* one phase: as with homes alone */
         eqp_balancer_options options = options_of(word[i % 2]);
         world w;
         options.policy.mode = EQP_POLICY_EVERY;
@@ -563,7 +560,7 @@ static int count_late(MPI_Comm comm, const char *method, eqp_lazy *lazy, double 
     return late;
 }
 
-/* Late maps take phases into account, and are repaired when the loads have changed meanwhile. */
+/* Late maps consider phases and are repaired when the loads have changed meanwhile. */
 MPI_TEST(late_maps_are_even_in_every_phase)
 {
     static const struct {
@@ -628,10 +625,10 @@ MPI_TEST(invalid_cycles_are_refused)
     const int64_t count[2] = {1, 1};
     const double load[2] = {1, 1}, negative[2] = {1, -1};
     eqp_rank_row row = {.load = 2};
-    CHECK_EQUAL(eqp_balancer_create(comm, &plain, &apart, &w.balancer, NULL), EQP_ERR_ARGUMENT); /* not possible */
+    CHECK_EQUAL(eqp_balancer_create(comm, &plain, &apart, &w.balancer, NULL), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_balancer_create(comm, &plain, &several, &w.balancer, NULL), EQP_ERR_ARGUMENT);
     const eqp_problem can = {.user = &w, .survey = survey, .cycle = cycle, .apart = true};
-    for (int i = 0; i < 3; i++) { /* what no word says */
+    for (int i = 0; i < 3; i++) { /* not available as words */
         eqp_balancer_options made = i == 2 ? options_of("levelled") : options_of("sfc");
         made.method.options.maps = 1;
         made.method.options.homes = i != 0;
@@ -643,7 +640,7 @@ MPI_TEST(invalid_cycles_are_refused)
     CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, NULL), EQP_ERR_ARGUMENT); /* no cycle */
     eqp_balancer_free(w.balancer);
     create(comm, &options, 2, &w);
-    row.load = 0; /* phases took seconds, the step took none: nothing is lost in it */
+    row.load = 0; /* phases took seconds but the step took none, so nothing is lost */
     eqp_step step = eqp_step_defaults();
     CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, &step), EQP_OK);
     CHECK(step.imbalance_measured == 0 && step.cycle_efficiency == 1 && step.load_max == 0);

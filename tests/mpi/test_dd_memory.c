@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank that runs out of memory anywhere in the dislocation app: all ranks return the same code, none waits, and
- * nothing is lost. */
+/* A failed allocation on any rank of the dislocation app: all ranks return the same code, none waits, nothing
+ * leaks. */
 #include "harness.h"
 
 #include "forces/stealing.h"
 #include "simulation.h"
 
-#define FAILING_RANKS_TIMES 1 /* of steps that are alike */
+#define FAILING_RANKS_TIMES 1 /* steps are alike */
 #include "failing_ranks.h"
 
 #define CHAINS                                                                                                         \
@@ -17,7 +17,7 @@ typedef struct scene {
     dd_simulation sim;
 } scene;
 
-/* Options separated by blanks, as long as no others are parsed. */
+/* Options separated by blanks, with no other options given. */
 static void parse(dd_settings *settings, const char *options)
 {
     static char words[400];
@@ -35,7 +35,7 @@ static void parse(dd_settings *settings, const char *options)
     CHECK_EQUAL(dd_settings_complete(settings, &message), EQP_OK);
 }
 
-/* Input, first map, two steps with a new map before each, the files of a restart. */
+/* Input, first map, two steps with a new map before each, restart files. */
 static int run(MPI_Comm comm, void *user)
 {
     scene *s = user;
@@ -78,7 +78,6 @@ static int evaluate(MPI_Comm comm, void *user)
     return code;
 }
 
-/* Pairs that ranks take from each other. */
 MPI_TEST(handed_out_pairs_fail_on_all_ranks)
 {
     static scene s;

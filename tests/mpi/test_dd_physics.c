@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Physics of dislocation runs: sources that bow out and multiply, loops that collapse, junctions that form. The network
- * is whole after every step. test_dd_strain.c has the strain of each step and the stress under a strain rate. */
+/* Physics of dislocation runs: sources that bow out and multiply, loops that collapse, junctions that form. The
+ * network is sound after every step. test_dd_strain.c tests the strain of each step and the stress at a given strain
+ * rate. */
 #include "dd_experiment.h"
 
 #include <equipoise/more/comm.h>
@@ -12,7 +13,7 @@
 #define MU 50e9
 #define NU 0.3
 #define RC 5.0
-#define CORE 0.1 /* b: the core energy is that of a cylinder from here to the core radius */
+#define CORE 0.1 /* b: the core energy is that of a cylinder between this radius and the core radius */
 
 static void begin(dd_experiment *e, MPI_Comm comm, const dd_scene *s, const char *options, double tau)
 {
@@ -63,13 +64,13 @@ static void begin_source(dd_experiment *e, MPI_Comm comm, double length, bool sc
 
 typedef struct fate {
     bool multiplies, rests;
-    double bow; /* length over distance of the ends, at the end */
+    double bow; /* length over end-to-end distance at the end */
     int64_t steps;
 } fate;
 
-/* Until the line rests or is longer than three times the way between its ends, which no arc that rests can be. Nodes
- * rest by the mean velocities of a step: nodes at its ends swing about them if steps are as long as the stiffest
- * bend lets them be. */
+/* Runs until the line rests or is longer than three times its end-to-end distance, which no resting arc can be. Rest
+ * is judged by mean velocities of a step, since nodes near the pins oscillate if steps are as long as the stiffest
+ * bend allows. */
 static fate source_run(double length, bool screw, double tau)
 {
     dd_experiment e;
@@ -95,14 +96,14 @@ static fate source_run(double length, bool screw, double tau)
     return f;
 }
 
-/* mu b / (2 pi L) ln(L / core), over 1 - nu for a source that starts as a screw: A. J. E. Foreman, Phil. Mag. 15 (1967)
- * 1011. With the core energy in use the logarithm goes on to the core's inner radius. */
+/* mu b / (2 pi L) ln(L / core), over 1 - nu for a source that starts as a screw: A. J. E. Foreman, Phil. Mag. 15
+ * (1967) 1011. The core energy in use extends the logarithm to the core's inner radius. */
 static double foreman(double length, bool screw)
 {
     return MU / (2 * PI * length) * log(length / CORE) / (screw ? 1 - NU : 1);
 }
 
-/* Critical stress, bracketed to two per cent. */
+/* Critical stress, bracketed to two percent. */
 static double source_critical(double length, bool screw)
 {
     double low = 0.4 * foreman(length, screw), high = 2.0 * foreman(length, screw), bow = 1;
@@ -114,7 +115,7 @@ static double source_critical(double length, bool screw)
         bow = f.rests ? fmax(bow, f.bow) : bow;
         *(f.multiplies ? &high : &low) = middle;
     }
-    /* An arc that rests has bowed out, though not much beyond a half circle. */
+    /* A resting arc has bowed out, but not far beyond a half circle. */
     CHECK(bow > 1.2 && bow < 2.2, "L = %g: just below the critical stress the line is %g times longer", length, bow);
     return (low + high) / 2;
 }
@@ -140,7 +141,7 @@ static void check_critical_stress(void)
         CHECK(fabs(tau[i] / known - 1) < 0.2, "L = %g, %s: critical stress %g Pa, known %g", source[i].length,
               source[i].screw ? "screw" : "edge", tau[i], known);
     }
-    /* The constant added to the logarithm is the same for all lengths, so that the slope is known better. */
+    /* The constant added to the logarithm is the same for all lengths, so the slope is more accurate. */
     for (int screw = 0; screw < 2 && rank == 0; screw++) {
         const int i = screw ? 3 : 0, j = screw ? 4 : 2;
         const double slope =
@@ -151,7 +152,7 @@ static void check_critical_stress(void)
     }
 }
 
-/* Largest |x[2]|, and the largest part of a Burgers vector out of its plane. */
+/* Largest |x[2]| and largest out-of-plane component of a Burgers vector. */
 static void out_of_plane(const dd_seen *all, int64_t n, double *height, double *burgers)
 {
     *height = *burgers = 0;
@@ -191,27 +192,27 @@ static void check_multiplication(MPI_Comm comm)
 
 /* --- loops: area and strain --- */
 
-/* Area of what the one loop encloses, positive for clockwise. */
+/* Area enclosed by the only loop, positive if clockwise. */
 static double enclosed(const dd_seen *all, int64_t n)
 {
     double area = 0;
 
     for (int64_t i = 0; i < n; i++) {
-        if (all[i].burgers[0] > 0) { /* each segment once, in the line's sense */
+        if (all[i].burgers[0] > 0) { /* each segment once, along the line */
             area -= 0.5 * (all[i].x[0] * all[i].way[1] - all[i].x[1] * all[i].way[0]);
         }
     }
     return area;
 }
 
-/* Stress at which a circular loop neither grows nor shrinks: the derivative of its energy (W. Cai et al., J. Mech.
- * Phys. Solids 54 (2006) 561, non-singular, by radius) with the core energy's inner radius in the logarithm. */
+/* Stress at which a circular loop is in equilibrium: the derivative of its energy (W. Cai et al., J. Mech. Phys.
+ * Solids 54 (2006) 561, non-singular, by radius) with the core energy's inner radius in the logarithm. */
 static double loop_balance(double radius)
 {
     return MU / (8 * PI * radius) * ((2 - NU) / (1 - NU) * (log(8 * radius / CORE) - 1) + 0.5);
 }
 
-/* Strain grows by b A / V, A the area that the loop has gained: b n + n b over 2, half of it in the component zx. */
+/* Strain grows by b A / V, A the area gained by the loop: (b n + n b) / 2, half of it in the component zx. */
 static void check_loop(MPI_Comm comm, double tau, bool grows)
 {
     dd_experiment e;
@@ -235,7 +236,7 @@ static void check_loop(MPI_Comm comm, double tau, bool grows)
     dd_experiment_end(&e);
 }
 
-/* A loop's fate turns where energy says. */
+/* Loops grow above the balance stress and shrink below it. */
 static void check_loop_balance(MPI_Comm comm)
 {
     const double radius = 2000;
@@ -259,7 +260,7 @@ static void check_loop_balance(MPI_Comm comm)
 
 /* --- junctions --- */
 
-/* Length of segments with this Burgers vector, either sense. */
+/* Length of segments with this Burgers vector of either sign. */
 static double junction_length(const dd_seen *all, int64_t n, const double burgers[3])
 {
     double sum = 0;
@@ -277,7 +278,7 @@ static double junction_length(const dd_seen *all, int64_t n, const double burger
     return sum;
 }
 
-/* Runs until there is a junction, then as many steps more, in which it may not go. */
+/* Runs until a junction forms, then as many steps again, in which it must not dissolve. */
 static void expect_junction(dd_experiment *e, const double burgers[3], double wanted, int most, int after)
 {
     double length = 0, longest = 0;
@@ -298,7 +299,7 @@ static void expect_junction(dd_experiment *e, const double burgers[3], double wa
     dd_experiment_end(e);
 }
 
-/* Two attractive lines at a small angle with the line in which their planes meet: a Lomer lock. */
+/* A Lomer lock: two attractive lines at a small angle to the intersection of their planes. */
 static void check_lomer(MPI_Comm comm)
 {
     const double r2 = sqrt(0.5), r3 = 1 / sqrt(3), angle = 20 * PI / 180;

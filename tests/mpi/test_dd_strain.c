@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plastic strain of a run in which lines collide, split, slip and are remeshed is the change of the network's own
- * area, and the stress follows from it: in every step, and the same for any ranks. Close pairs are those of brute
- * force. */
+/* In a run with collisions, splits, cross slip and remeshing the plastic strain of every step is the change of the
+ * network's area, and the stress follows from it, on any ranks. Close pairs are those of brute force. */
 #include "dd_experiment.h"
 
 #include "network/operations.h"
@@ -14,21 +13,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The area of a network: area[3 i + j] is the sum over all segments of b_i A_j, A the triangle of a segment and its
- * line's first node. */
+/* The area of a network: area[3 i + j] sums b_i A_j over all segments, A the triangle of a segment and its line's
+ * first node. */
 typedef struct dd_area_segment {
     uint64_t from, to;
-    double burgers[3], way[3]; /* from the first end to the other */
+    double burgers[3], way[3];
 } dd_area_segment;
 
-/* false: lines go around the box, and the area is not defined. Brute force: O(n^2). */
+/* Returns false if lines cross the periodic box, where the area is undefined. Brute force, O(n^2). */
 static bool dd_area_of(int64_t n, const dd_area_segment *segment, double area[9])
 {
     double(*at)[3] = calloc((size_t)n + 1, sizeof *at);
     bool *placed = calloc((size_t)n + 1, sizeof *placed), good = at != NULL && placed != NULL;
 
     for (int64_t root = 0; good && root < n; root++) {
-        bool more = !placed[root]; /* at its origin */
+        bool more = !placed[root]; /* the root is placed at 0 */
         placed[root] = true;
         while (more) {
             more = false;
@@ -70,11 +69,11 @@ static bool dd_area_of(int64_t n, const dd_area_segment *segment, double area[9]
     return good;
 }
 
-/* The area by brute force: after each step on one rank, after some steps on several ranks. */
+/* Brute force after every step on one rank, after every tenth on several. */
 enum { EVERY = 10 };
 
 typedef struct story {
-    double strain[9], stress[6]; /* plastic strain and spin; applied */
+    double strain[9], stress[6]; /* plastic strain and spin; applied stress */
     int64_t nodes, done[DD_TOPOLOGY_KINDS];
 } story;
 
@@ -123,7 +122,7 @@ static bool is_lower(const dd_seen *a, const dd_seen *b)
     return a->from < a->to && b->from < b->to && (a->from < b->from || (a->from == b->from && a->to < b->to));
 }
 
-/* The square of the distance of two segments, of b in the image next to a. */
+/* Squared distance of two segments, b in its image nearest to a. */
 static double distance2(const dd_domain *domain, const dd_seen *a, const dd_seen *b)
 {
     double xa[3], xb[2][3], mid[2][3], between[3], s, t;
@@ -141,7 +140,7 @@ static double distance2(const dd_domain *domain, const dd_seen *a, const dd_seen
     return dd_segments_distance2(a->x, xa, xb[0], xb[1], &s, &t);
 }
 
-/* Each close pair is found, once, on one of the ranks. */
+/* Each close pair is found exactly once, on one rank. */
 static void check_close(const dd_simulation *sim, double reach)
 {
     dd_closes closes = {0};
@@ -173,7 +172,7 @@ static void check_close(const dd_simulation *sim, double reach)
 
 enum { LOOPS = 5, CORNERS = 12 };
 
-/* Loops in one glide plane, of which four pieces on either side are screws and two between these are edges. */
+/* Loops in one glide plane with four screw pieces on either side and two edge pieces between. */
 static void screw_scene(const double burgers[3], const double normal[3], dd_scene *s)
 {
     static const double at[CORNERS][2] = {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}, {4, 1},
@@ -199,7 +198,7 @@ typedef struct plot {
     double burgers[3], normal[3]; /* not normalized */
     const char *options;
     int steps;
-    bool wanted[DD_TOPOLOGY_KINDS]; /* what has to happen */
+    bool wanted[DD_TOPOLOGY_KINDS]; /* must occur */
 } plot;
 
 static const plot plots[] = {
@@ -211,7 +210,7 @@ static const plot plots[] = {
                 [DD_TOPOLOGY_ZIP] = true,
                 [DD_TOPOLOGY_COARSEN] = true,
                 [DD_TOPOLOGY_REFINE] = true}},
-    /* The stress acts on (1 -1 -1) alone, (0 1 -1) in BCC: b n + n b. */
+    /* Stress resolved on (1 -1 -1) only, (0 1 -1) in BCC: b n + n b. */
     {.burgers = {1, 1, 0},
      .normal = {1, -1, 1},
      .options = "--cells=4 --max-seg=150 --min-seg=40 --r-tol=1 --rann=2 --dt=1e-12 --cross-slip=yes "
@@ -301,7 +300,6 @@ static void compare(int nranks, const story *told, const story *alone)
     }
 }
 
-/* On one rank, and on four. */
 static void tell(const plot *of)
 {
     story alone = {0}, told;

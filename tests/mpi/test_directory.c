@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A directory finds the rank of every id, and no rank for any other number. */
+/* A directory finds the rank of every id, and no rank for unknown ids. */
 #include "harness.h"
 
 #include <equipoise/more/comm.h>
@@ -11,10 +11,9 @@
 
 enum { IDS = 300, QUESTIONS = 3 * IDS, UNSET = -7 };
 
-/* Distributions of the ids. */
 enum spread { ANYWHERE, ALL_ON_LAST, EVERY_OTHER_RANK, NOWHERE, SPREADS };
 
-/* Different ids of a set, 0 <= k < 2 IDS; no rank holds the second half. */
+/* Distinct ids of a set, 0 <= k < 2 IDS; no rank holds the second half. */
 static int64_t id_of(int set, int k)
 {
     static const int64_t special[] = {INT64_MIN, INT64_MAX, 0, -1, 1, INT64_MIN + 1};
@@ -65,7 +64,7 @@ static eqp_directory *directory_of(MPI_Comm comm, int set, enum spread spread)
     return directory;
 }
 
-/* n queries of this rank, which differ from round to round: ids of all ranks and of none, many of them repeated. */
+/* n queries of this rank, different in each round: ids of all ranks and unknown ids, many of them repeated. */
 static void check_answers(MPI_Comm comm, eqp_directory *directory, int set, enum spread spread, int64_t n, int round)
 {
     const uint64_t asker = (uint64_t)mpi_test_rank(comm) + 100 * (uint64_t)round;
@@ -116,7 +115,7 @@ MPI_TEST(directories_do_not_meet)
     eqp_directory_free(second);
 }
 
-/* Halves have ids of their own, the same in both, and ranks of their own. */
+/* The two halves use the same ids with different ranks. */
 MPI_TEST(halves_have_directories_of_their_own)
 {
     const int rank = mpi_test_rank(comm);
@@ -128,7 +127,7 @@ MPI_TEST(halves_have_directories_of_their_own)
     check_answers(half, part, 2, ANYWHERE, 100, rank);
     check_answers(comm, whole, 1, ANYWHERE, 100, rank);
     check_answers(half, part, 2, ANYWHERE, 10 * rank, rank);
-    MPI_Comm_free(&half); /* the directory has its own */
+    MPI_Comm_free(&half); /* the directory has duplicated it */
     int64_t id = INT64_MIN;
     int found = UNSET;
     CHECK_EQUAL(eqp_directory_find(part, 1, &id, &found), EQP_OK);
@@ -137,7 +136,7 @@ MPI_TEST(halves_have_directories_of_their_own)
     eqp_directory_free(whole);
 }
 
-/* The id is on rank a and on rank b, which may be the same. */
+/* The id is on ranks a and b; a == b allowed. */
 static void check_twice(MPI_Comm comm, int a, int b, int64_t twice)
 {
     const int rank = mpi_test_rank(comm);

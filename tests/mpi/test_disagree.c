@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every collective function of the public headers is called with one argument different on one rank: all ranks return
- * the same code, and a correct call afterwards succeeds. This file has the functions that agree, sum and send;
- * test_disagree_*.c have the rest. tests/tools/check_disagree.py checks that every argument of every collective
- * function has a row. A watchdog ends and names a call that hangs. */
+ * the same code, and a correct call afterwards succeeds. This file tests agreement, sums and sends, test_disagree_*.c
+ * the rest. tests/tools/check_disagree.py checks that every argument of every collective function has a row. A
+ * watchdog ends and names a call that hangs. */
 #include "cost/costs.h"
 #include "disagree.h"
 #include "methods/frame/frame.h"
@@ -88,7 +88,7 @@ MPI_TEST(rows_of_sums)
 
 /* ---- data that travel ---- */
 
-/* Counts with one element more for the next rank, or one of the next rank's for the rank after it. */
+/* Counts with one more element for the next rank, or one moved from the next rank to the rank after it. */
 static void shift(const seat *s, int64_t *count, const char *more, const char *other)
 {
     const int next = (s->rank + 1) % s->size, after = (s->rank + 2) % s->size;
@@ -111,7 +111,7 @@ static int gather_all(const seat *s)
                                   OR_NULL("recv", all)));
 }
 
-/* A plan that sends two elements to each rank; not of this many ranks: to one rank more. */
+/* A plan with two elements for each rank; "not of this many ranks": for one rank more. */
 static eqp_move_plan *plan_of(const seat *s)
 {
     const int more = is(s, "plan: of more ranks");
@@ -260,7 +260,7 @@ static int gatherer_run(const seat *s)
     eqp_gatherer *gatherer = NULL;
 
     CHECK_EQUAL(eqp_gatherer_create(s->comm, 8, &gatherer), EQP_OK);
-    if (is(s, "gatherer: NULL")) { /* returns at once and may then make the right call */
+    if (is(s, "gatherer: NULL")) { /* returns at once, so it may make the right call */
         CHECK_EQUAL(eqp_gatherer_run(NULL, EQP_OK, 2, mine, NULL, &n, (void *)&all), EQP_ERR_ARGUMENT);
     }
     const int code = CALL(s, eqp_gatherer_run(gatherer, is(s, "code: EQP_ERR_DATA") ? EQP_ERR_DATA : EQP_OK,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* As test_disagree.c, for a code's balancer: what it is told of the code, of steps and of comparisons. After a call
- * that was refused the balancer does its work. */
+/* As test_disagree.c, for balancers: set-up, steps and comparisons. The balancer works after a refused call. */
 #include "disagree.h"
 #include "methods/frame/frame.h"
 
@@ -12,8 +11,8 @@
 
 /* ---- fields that differ ---- */
 
-/* A field of a struct, as rows name it: "NAME: 0" if the odd rank has only zeros there, "NAME: -1" if it has all bits
- * set (pointers are not followed before all ranks agree), "NAME: differs" if its lowest bit differs. Members of a field
+/* A field of a struct by name: "NAME: 0" if it is zero on the odd rank, "NAME: -1" if all its bits are set there
+ * (pointers are not followed before all ranks agree), "NAME: differs" if its lowest bit differs. Members of a field
  * are rows of that field. */
 typedef struct field {
     const char *object, *name;
@@ -81,7 +80,7 @@ static void spoil(const seat *s, const char *name, void *object)
     }
 }
 
-/* ---- a code: owners on a line, as many on each rank ---- */
+/* ---- a code: owners on a line, equally many per rank ---- */
 
 enum { HERE = 4, KINDS = 2 };
 
@@ -181,7 +180,7 @@ static int record_right(const seat *s, eqp_balancer *balancer)
     return eqp_balancer_record(balancer, &(eqp_work){.row = &mine, .count = count}, NULL);
 }
 
-/* After a step, and before another one for which it wants a survey. */
+/* After a step, and before one for which it needs a survey. */
 static eqp_balancer *running_balancer(const seat *s, scene *all)
 {
     eqp_balancer *balancer = right_balancer(s, "sfc", all);
@@ -201,8 +200,6 @@ static double another_clock(void *user)
     (void)user;
     return eqp_wall_seconds();
 }
-
-/* ---- a balancer ---- */
 
 static int create(const seat *s)
 {
@@ -241,7 +238,7 @@ static int create(const seat *s)
     options.plan.node = options.network.node = 2;
     options.lazy = is(s, "options.lazy: none for a thread") ? lazy : NULL;
     options.clock.seconds = is(s, "options.clock: another") ? another_clock : NULL;
-    options.capacities.of_mean = options.lazy == NULL ? 50 : 0; /* anything fits */
+    options.capacities.of_mean = options.lazy == NULL ? 50 : 0; /* no cap can be exceeded */
     options.size = is(s, "options.size: less") ? offsetof(eqp_balancer_options, handed_out) : options.size;
     all.problem.size = is(s, "problem.size: 1") ? 1 : sizeof all.problem;
     spoil(s, "problem", &all.problem);
@@ -273,7 +270,7 @@ static int destroy(const seat *s)
 
 typedef int ask(eqp_balancer *balancer, int64_t left, eqp_advice *advice, eqp_message *message);
 
-/* A first map, straight from a survey and by trial. */
+/* A first map, by survey and by trial. */
 static int ask_twice(const seat *s, ask *function)
 {
     static const char *const methods[] = {"sfc", "sfc:split"};
@@ -315,8 +312,8 @@ static int begin(const seat *s)
     return ask_twice(s, first_map);
 }
 
-/* No map is due: ranks do not hear of each other until a step is recorded. Then all survey a step, and one begins with
- * another survey. */
+/* No map is due, so ranks do not communicate before a step is recorded. Then all survey a step, and one rank begins
+ * with another survey. */
 static int second_map(const seat *s)
 {
     eqp_advice advice;
@@ -327,7 +324,7 @@ static int second_map(const seat *s)
 
     CHECK(code == EQP_OK && !eqp_balancer_due(balancer));
     CHECK_EQUAL(survey(&all, EQP_SURVEY_WORK, eqp_balancer_survey(balancer)), EQP_OK);
-    /* The number of steps left affects later maps only: ranks learn of a difference with the next step. */
+    /* The number of steps left affects later maps only, so ranks learn of a difference in the next step. */
     const bool other_left = strcmp(s->what, "left: 9 for 8 where no map is due") == 0 && s->size > 1;
     CHECK_EQUAL(record_right(s, balancer), other_left ? EQP_ERR_ARGUMENT : EQP_OK);
     if (is(s, "balancer: another survey")) {
@@ -428,7 +425,7 @@ static void count_rows(void *user, int n, const eqp_compared *rows)
     }
 }
 
-/* One placement for each owner at home, without shared owners. */
+/* One placement per owner, at home, without shared owners. */
 static int look_at_map(void *user, const eqp_compared *compared, const eqp_map *map, const eqp_placement *placement)
 {
     (void)user;

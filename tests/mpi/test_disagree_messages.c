@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* As test_disagree.c, for what carries blocks and messages: routes and messengers. */
+/* As test_disagree.c, for routes and messengers. */
 #include "disagree.h"
 
 #include <equipoise/more/comm.h>
 
 /* ---- routes ---- */
 
-/* A block for every rank from every rank, of two doubles. */
+/* A block of two doubles from every rank to every rank. */
 typedef struct scene {
     int64_t id, bytes, first[2];
     int rank[MOST_RANKS];
@@ -54,7 +54,7 @@ static int route_create(const seat *s)
     return code;
 }
 
-/* Only a rank without a route gets a different code; the remaining ranks wait for none in either call. */
+/* Only a rank without a route gets a different code; no other rank waits for it. */
 static int route_asked(const seat *s)
 {
     const eqp_exchange_plan plan = {EQP_STAGES_DIRECT, 0, 1};
@@ -78,7 +78,7 @@ static int route_fit(const seat *s)
     return CALL(s, eqp_route_fit(s->argument, OR_NULL("plan", &plan)));
 }
 
-/* A trip out and one back; what a rank that differs is told at once, and what all are told in the end. */
+/* A trip out and back; checks the immediate code of the rank that differs and the final one of all. */
 static int trips(const seat *s, eqp_route *route, const scene *all)
 {
     const eqp_route_view in = eqp_route_arrivals(route);
@@ -127,7 +127,7 @@ static int route_trips(const seat *s)
         CHECK(p == 0 || now == code);
         code = now;
         CHECK_EQUAL(trips(&right, route, &all), EQP_OK);
-        /* A start that has failed, and then nothing but the end. */
+        /* A failed start, then only its end. */
         (void)eqp_route_start(route, OR_NULL("data", all.data));
         eqp_route_free(OR_NULL("route", route));
         eqp_route_free(is(s, "route: NULL") ? route : NULL);
@@ -177,7 +177,7 @@ static int messenger_create(const seat *s)
     return code;
 }
 
-/* A number to the next rank. */
+/* Sends a number to the next rank. */
 static void put_number(const seat *s, eqp_messenger *messenger)
 {
     double *room;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One rank differs from the others in one argument of a call that balances items, or that says where they belong. */
+/* As test_disagree.c, for calls that balance items or place them. */
 #include "disagree.h"
 
 #include <equipoise/points.h>
@@ -8,7 +8,7 @@
 static double even[MOST_RANKS], uneven[MOST_RANKS];
 static const double times[2] = {0.25, 0.75};
 
-/* Each row by another method: what the ranks differ in is found before any of them is asked. */
+/* A different method for each row: ranks detect the difference before they call the method. */
 static eqp_method method_of(const seat *s, bool without_pins)
 {
     eqp_method method = *eqp_method_at(s->number % eqp_method_count());
@@ -33,7 +33,7 @@ static eqp_balance_options balance_options(const seat *s, int nparts, eqp_messag
     static eqp_regions *regions;
     const double *share = is(s, "options.share: others") ? uneven : even;
 
-    eqp_regions_free(regions); /* of the last call */
+    eqp_regions_free(regions);
     regions = NULL;
     for (int p = 0; p < nparts; p++) {
         capacity[p] = 1000;
@@ -89,7 +89,6 @@ static int balance(const seat *s)
     return code;
 }
 
-/* Arrays of two points. */
 typedef struct point_arrays {
     int64_t size[2];
     double weight[2], x[8];
@@ -123,7 +122,7 @@ static int point_order_create(const seat *s)
     return code;
 }
 
-/* There or back. */
+/* Calls one direction of a point order. */
 static int follow_order(const seat *s, int follow(const eqp_point_order *, size_t, const void *, void *))
 {
     const seat usual = {.rank = s->rank, .what = ""};
@@ -139,7 +138,6 @@ static int follow_order(const seat *s, int follow(const eqp_point_order *, size_
     return code;
 }
 
-/* One rank frees nothing at first. */
 static int point_order_free(const seat *s)
 {
     const seat usual = {.rank = s->rank, .what = ""};
@@ -248,10 +246,10 @@ static int walls(const seat *s)
                                  OR_NULL("regions", &regions)));
     CHECK((regions == NULL) == (code != EQP_OK));
     eqp_regions_free(regions);
-    return code == EQP_ERR_STATE && s->what[0] == 'm' ? EQP_OK : code; /* no boxes, which is as right as any */
+    return code == EQP_ERR_STATE && s->what[0] == 'm' ? EQP_OK : code; /* methods without boxes return this */
 }
 
-/* Rows of arguments that several calls take. */
+/* Rows of arguments shared by several calls. */
 #define METHOD_WRONG "method: NULL; method.assign: NULL; method.option: NULL"
 #define METHOD_SAME "method.name: another; method.flags: another"
 #define METHOD_FINE "method.size: 9; method.summary: another; method.assign_alone: NULL; method.noptions: 0"

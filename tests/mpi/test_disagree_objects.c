@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* As test_disagree.c, for what ranks keep from call to call: feedback's ranges, loops, directories, lazy maps.
- * After a call that was refused the object does its work, or is freed. */
+/* As test_disagree.c, for objects that live across calls: feedback ranges, loops, directories, lazy maps. After a
+ * refused call the object works or is freed. */
 #include "disagree.h"
 
 #include <equipoise/more/comm.h>
@@ -159,7 +159,6 @@ static int loop_create(const seat *s)
     return code;
 }
 
-/* A loop whose iterations lie where they were made. */
 static eqp_loop *loop_of_bundles(const seat *s)
 {
     const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .engine = EQP_LOOP_MASTER, .bundles = true};
@@ -271,7 +270,7 @@ MPI_TEST(rows_of_loops)
 
 /* ---- directories ---- */
 
-/* Two ids of each rank. */
+/* Two ids per rank. */
 static int directory_create(const seat *s)
 {
     const int64_t id[2] = {s->rank, is(s, "id: twice") ? s->rank : -1 - s->rank};
@@ -362,7 +361,6 @@ static int lazy_split(const seat *s)
     return code;
 }
 
-/* The thread's map is nothing. */
 static int make_nothing(void *user, MPI_Comm balancers, int nranks, int64_t n, const eqp_lazy_parcel *offer,
                         eqp_lazy_parcel *answer)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Feedback-guided balancing on real ranks: the same as simulated, with data. */
+/* Feedback-guided balancing on real ranks gives the simulated result, with data. */
 #include "harness.h"
 
 #include <equipoise/more/methods.h>
@@ -52,7 +52,7 @@ static int64_t sum_range(const int64_t *load, const eqp_feedback_share *share)
     return sum;
 }
 
-/* Balances until the rule says stop. Returns the steps taken. */
+/* Balances until the rule stops. Returns the steps taken. */
 static int balance_all(MPI_Comm comm, const int64_t *load, int words, eqp_feedback_share *share,
                        enum eqp_feedback_verdict *verdict)
 {
@@ -74,7 +74,7 @@ static int balance_all(MPI_Comm comm, const int64_t *load, int words, eqp_feedba
     return steps;
 }
 
-/* All ends of a run: at once, after a good step, after a bad step, never; oscillations. */
+/* All ways a run ends: at once, after a good step, after a bad step, never; oscillations. */
 MPI_TEST(ranks_do_what_a_simulation_of_them_does)
 {
     static const int64_t lengths[] = {0, 1, 3, 5000, 100000};
@@ -104,8 +104,8 @@ MPI_TEST(ranks_do_what_a_simulation_of_them_does)
     }
 }
 
-/* A wave over four ranks gets worse in the first step. If that is the last step, the guarded rule keeps the initial
- * bounds and the rule of the paper the last ones. */
+/* A wave over four ranks gets worse in the first step. If that step is the last, the guarded rule keeps the initial
+ * bounds and the paper's rule the last ones. */
 MPI_TEST(a_last_step_that_was_bad_is_taken_back)
 {
     enum { N = 500000 };
@@ -148,7 +148,7 @@ MPI_TEST(data_of_any_size_move)
 
     MPI_Comm_compare(comm, MPI_COMM_WORLD, &same);
     if (mpi_test_size(comm) != 4 || same != MPI_CONGRUENT) {
-        return; /* once, and on four ranks only: it takes a gigabyte */
+        return; /* takes a gigabyte, so it runs once, on four ranks */
     }
     load = mpi_test_alloc(ITEMS, sizeof *load);
     CHECK_EQUAL(eqp_feedback_function(1, ITEMS, 4, load), EQP_OK);
@@ -158,7 +158,7 @@ MPI_TEST(data_of_any_size_move)
     free(load);
 }
 
-/* All work on the first rank; then none at all; then on the last one. */
+/* All work on the first rank, no work at all, all work on the last rank. */
 MPI_TEST(what_is_piled_up_is_spread)
 {
     const eqp_feedback_options options = eqp_feedback_options_defaults();
@@ -199,7 +199,7 @@ static int balance_with_little_memory(MPI_Comm comm, void *user)
     }
     failing_ranks_end();
     failing_ranks_failures += failures;
-    check_items(&share, WORDS, items); /* no data is lost on failure */
+    check_items(&share, WORDS, items); /* a failure loses no data */
     free(items);
     return code;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owners in several granularities: atoms on a line; an owner is a run of atoms with some seconds of overhead. Few parts
- * work best with large owners, many parts with small ones; the best is known by hand. */
+/* Owners in several granularities: an owner is a run of atoms on a line, with a constant overhead. Few parts work best
+ * with large owners, many parts with small ones; the test knows the best. */
 #include "harness.h"
 
 #include <equipoise/balancer.h>
@@ -12,14 +12,14 @@ enum { ATOMS = 12, GRAINS = 3, COUNTS = 4, WORDS = 2 };
 
 static const int size_of[GRAINS] = {6, 1, 3};
 
-/* A second an atom, two when they have moved on. All is the same on all ranks but for who fails. */
+/* An atom takes one second, or two once the atoms have moved. Ranks are identical except in `fails`. */
 typedef struct world {
     MPI_Comm comm;
     int rank, nranks, grain, calls;
     int fails; /* this call of grain() fails on the last rank; 0: none */
     bool moved;
     int64_t tag[ATOMS];
-    double beside; /* seconds of an owner */
+    double beside; /* overhead per owner in seconds */
     int nrows, nmaps, last_grain;
     eqp_balancer *balancer;
 } world;
@@ -34,7 +34,7 @@ static double seconds_of(const world *w)
     return w->beside + size_of[w->grain] * (w->moved ? 2.0 : 1.0);
 }
 
-/* Owners live in turn on the ranks. */
+/* Owners are dealt to ranks in turn. */
 static int64_t here(const world *w)
 {
     return (owners_of(w->grain) + w->nranks - 1 - w->rank) / w->nranks;
@@ -114,7 +114,7 @@ static void make_world(MPI_Comm comm, const char *method, world *w)
     CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w->balancer, NULL), EQP_OK);
 }
 
-/* Of owners that are all alike. */
+/* Step time if all owners are alike. */
 static double step_by_hand(int grain, int nparts, double beside, double atom)
 {
     const int most = (owners_of(grain) + nparts - 1) / nparts;
@@ -138,7 +138,7 @@ static void count_rows(void *user, int n, const eqp_compared *rows)
     ((world *)user)->nrows += n;
 }
 
-/* The map of a row is for the owners that there are then. */
+/* The map of a row matches the granularity of the row. */
 static int look(void *user, const eqp_compared *row, const eqp_map *map, const eqp_placement *placement)
 {
     world *w = user;
@@ -186,12 +186,12 @@ MPI_TEST(each_number_of_parts_has_its_best_granularity)
         CHECK_NEAR(rows[i].step_next, step_by_hand(grain, p, w.beside, 2.0), 1e-12);
     }
     CHECK(w.nrows == COUNTS * WORDS && w.nmaps == COUNTS * WORDS);
-    CHECK(w.grain == 0 && !w.moved); /* as it was */
+    CHECK(w.grain == 0 && !w.moved); /* the granularity is restored */
     free(rows);
     eqp_balancer_free(w.balancer);
 }
 
-/* A map as the code takes it: owners stay where they live. */
+/* Takes the map without moving owners. */
 static void take(world *w, const eqp_advice *advice)
 {
     int64_t tag[ATOMS] = {0};
@@ -206,7 +206,7 @@ static void take(world *w, const eqp_advice *advice)
     MPI_Allreduce(tag, w->tag, ATOMS, MPI_INT64_T, MPI_SUM, w->comm);
 }
 
-/* A step that takes its seconds, which only the tags decide. */
+/* Records a step whose time depends on the tags only. */
 static void record(world *w)
 {
     int64_t count[1] = {0};
@@ -220,7 +220,6 @@ static void record(world *w)
     CHECK_EQUAL(eqp_balancer_record(w->balancer, &(eqp_work){.row = &row, .count = count}, NULL), EQP_OK);
 }
 
-/* A new map. */
 static void renew(world *w)
 {
     eqp_advice advice;
@@ -237,7 +236,7 @@ MPI_TEST(a_new_map_may_change_the_granularity)
     static const char *const words[] = {"sfc", "count", "auto"};
 
     for (int i = 0; i < 3; i++) {
-        const bool weighs = i != 1; /* else nothing is tried */
+        const bool weighs = i != 1; /* otherwise no granularity is tried */
         world w;
         make_world(comm, words[i], &w);
         renew(&w);
@@ -252,7 +251,7 @@ MPI_TEST(a_new_map_may_change_the_granularity)
     }
 }
 
-/* All ranks hear of it, and the granularity before is in force. */
+/* All ranks learn of the failure and return to the previous granularity. */
 MPI_TEST(a_failed_granularity_is_taken_back)
 {
     const int64_t parts[1] = {4};

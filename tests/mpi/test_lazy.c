@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whatever is offered comes back once, on all ranks in the same step, whoever makes it and however long that takes. */
+/* Each offer is answered once, in the same step on all ranks, whichever rank makes the map and however long it
+ * takes. */
 #define _POSIX_C_SOURCE 200809L
 #include "harness.h"
 #include "late/lazy.h"
@@ -19,7 +20,7 @@ static void doze(uint64_t stream, uint64_t step, uint64_t most)
     (void)nanosleep(&time, NULL);
 }
 
-/* Bytes that a rank offers: their number, and words that all differ. */
+/* Size of a rank's offer in words, different for all ranks. */
 static int64_t words_of(int rank, int64_t step)
 {
     return rank % 4 == 3 ? 1 : 1 + (int64_t)eqp_random_below(4, (uint64_t)rank, (uint64_t)step, 3000);
@@ -40,7 +41,7 @@ static int64_t sum_of(int rank, int64_t step)
     return sum;
 }
 
-/* Each rank gets the sum over all ranks, and its own number. Every FAILING-th map fails; then there is no answer. */
+/* The answer to a rank: the sum over all ranks and its own number. Every FAILING-th map fails and has no answer. */
 static int make(void *user, MPI_Comm balancers, int nranks, int64_t n, const eqp_lazy_parcel *offer,
                 eqp_lazy_parcel *answer)
 {
@@ -75,7 +76,6 @@ static int make(void *user, MPI_Comm balancers, int nranks, int64_t n, const eqp
     return made[0] % FAILING == 0 ? EQP_ERR_DATA : EQP_OK;
 }
 
-/* The same on all ranks. */
 static void check_alike(MPI_Comm comm, int64_t value)
 {
     CHECK_EQUAL(eqp_agree_same(comm, value), EQP_OK);
@@ -94,7 +94,6 @@ static void offer(eqp_lazy *lazy, int rank, int64_t step)
     free(word);
 }
 
-/* Checks the answer to the offer of a step. */
 static void check_answer(const eqp_lazy_parcel *answer, int rank, int nranks, int64_t step)
 {
     const int64_t *told = answer->data;
@@ -109,8 +108,8 @@ static void check_answer(const eqp_lazy_parcel *answer, int rank, int nranks, in
     CHECK_EQUAL(told[2], step);
 }
 
-/* Runs an application until it has taken this many maps; returns the steps at which it did. by_itself: it agrees
- * through eqp__lazy_look(). */
+/* Runs an application until it has taken this many maps; returns the steps at which it took them. by_itself: agreement
+ * is left to eqp__lazy_look(). */
 static int64_t run_application(MPI_Comm comm, eqp_lazy *lazy, bool by_itself, int64_t least)
 {
     const eqp_lazy_options options = eqp__lazy_settings(lazy);
@@ -154,7 +153,7 @@ static int64_t run_application(MPI_Comm comm, eqp_lazy *lazy, bool by_itself, in
     return taken;
 }
 
-/* words: as people write them. */
+/* words: options as a user types them. */
 static void run_with(MPI_Comm world, const char *words, bool by_itself, int64_t least)
 {
     eqp_lazy_options options;
@@ -202,8 +201,8 @@ MPI_TEST(own_ranks_hold_back)
     run_with(comm, "0:delay=5", false, STEPS / 6);
 }
 
-/* A map that takes longer than anybody waits is given up; the ranks that make it are ended. Not here: they are tests'.
- */
+/* Without lazy ranks. (A map that exceeds all waiting times ends the ranks that make it, which would end this
+ * test.) */
 MPI_TEST(nothing_is_lazy)
 {
     eqp_lazy_options options = eqp_lazy_options_defaults();
@@ -277,7 +276,7 @@ MPI_TEST(words_are_read)
     CHECK(options.mode == EQP_LAZY_AUTO && options.repair == 0 && options.wait == -1 && !options.spread);
 }
 
-/* The choice of `auto` follows the model: a cheap map is made in line, an expensive one where it delays no rank. */
+/* `auto` follows the model: a cheap map is made in line, an expensive one where it delays no rank. */
 MPI_TEST(auto_follows_the_model)
 {
     eqp_lazy_model model = {.step = {.divided = 0.4}, .imbalance = 0.1, .drift = 0.005, .tolerance = 0.1, .steps = 50};

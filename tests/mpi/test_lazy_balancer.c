@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A balancer whose maps are made concurrently with the run: they apply to the present owners, wherever they are made
- * and however late they arrive. */
+/* A balancer whose maps are made while the run continues: they apply to the present owners, wherever they are made and
+ * however late they arrive. */
 #include "harness.h"
 
 #include <equipoise/balancer.h>
@@ -13,17 +13,17 @@
 
 enum { OWNERS = 60, MOST = 1000, STEPS = 12 };
 
-/* An owner on a line; all int64, as it travels. */
+/* An owner on a line; all int64, since it is sent between ranks. */
 typedef struct owner {
     int64_t place, work, label;
-    int64_t offered; /* its place when it got its label, or that of what it was made from */
+    int64_t offered; /* its place, or its ancestor's, when it was labeled */
     int64_t home, to;
 } owner;
 
 typedef struct world {
     int rank, size;
-    int64_t n, made; /* made: places that this rank has given out */
-    owner own[MOST]; /* [n] that live here */
+    int64_t n, made; /* made: number of places this rank has assigned */
+    owner own[MOST]; /* [n] owners at home */
     int64_t step, offered_at, nlabelled;
     eqp_balancer *balancer;
 } world;
@@ -83,7 +83,7 @@ static int by_place(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* Sends every owner to its destination, once. *all: [returned] as they were before, by place; owned by the caller. */
+/* Sends every owner to its destination. *all: [returned] owners before the move by place, owned by the caller. */
 static int64_t travel(MPI_Comm comm, world *w, owner **all)
 {
     int64_t n = 0;
@@ -109,8 +109,8 @@ static int64_t new_place(world *w, int64_t near)
     return (near >> 20 << 20) + 1 + w->made++ * w->size + w->rank;
 }
 
-/* Changes owners as a step might: work grows at one end; on each rank one owner is split, two are merged, one is new,
- * and one moves on. */
+/* Changes owners as a step might: work grows at one end; each rank splits one owner, merges two, adds one, and moves
+ * one. */
 static void change(MPI_Comm comm, world *w)
 {
     owner *all = NULL;
@@ -136,7 +136,7 @@ static void change(MPI_Comm comm, world *w)
     free(all);
 }
 
-/* Owners that are new stay; those of one label stay together, and ranges of the curve are those of what was offered. */
+/* New owners stay, owners with one label stay together, and parts are ranges of the curve at the time of the offer. */
 static void check_taken(int64_t n, const owner *all, const owner *by_offer)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -157,7 +157,7 @@ static int by_offer(const void *left, const void *right)
                                           : (a->offered > b->offered) - (a->offered < b->offered);
 }
 
-/* Moves owners as advised. taken: a late map without repairs, by ranges of the curve. */
+/* Moves owners as advised. taken: the map is late and unrepaired, thus made of ranges of the curve. */
 static void move(MPI_Comm comm, world *w, const eqp_advice *advice, bool taken)
 {
     owner *all = NULL;
@@ -204,7 +204,7 @@ static eqp_balancer_options options_of(const char *method, const eqp_methods *ow
     return options;
 }
 
-/* Steps of an application; maps that it has taken late. */
+/* Runs an application; returns the number of late maps taken. */
 static int64_t run_steps(MPI_Comm comm, const char *method, eqp_lazy *lazy)
 {
     const eqp_lazy_options how = eqp__lazy_settings(lazy);
@@ -277,7 +277,7 @@ MPI_TEST(maps_are_taken_by_every_way)
     run_with(comm, "sfc", "1:delay=3,repair=2", 1);
 }
 
-/* Counts the steps that began with a late map, given the seconds of maps in line and of taking late ones. */
+/* Counts the steps that began with a late map, given the seconds of a map in line and of taking a late one. */
 static int64_t count_late(MPI_Comm comm, eqp_lazy *lazy, double in_line, double take, int64_t *renewed)
 {
     static world w;
@@ -304,7 +304,7 @@ static int64_t count_late(MPI_Comm comm, eqp_lazy *lazy, double in_line, double 
     return late;
 }
 
-/* A run that is to choose makes its maps where they cost less, once it knows both. */
+/* A run with a choice makes its maps where they cost less, once both costs are known. */
 MPI_TEST(maps_are_made_where_that_is_cheaper)
 {
     for (int dear = 0; dear < 2; dear++) {
@@ -325,7 +325,7 @@ MPI_TEST(maps_are_made_where_that_is_cheaper)
 
 enum { MANY = 600, HEAVY = MANY / 2, TILES = 60 };
 
-/* Owners of equal work but one, which several ranks can share; all on rank 0. */
+/* Equal owners except one that several ranks can share; all on rank 0. */
 static int survey_tiles(void *user, eqp_survey_kind kind, eqp_survey *list)
 {
     const world *w = user;
@@ -357,7 +357,7 @@ static int survey_tiles(void *user, eqp_survey_kind kind, eqp_survey *list)
     return code;
 }
 
-/* The largest load over the mean, less 1; a shared owner's work is even over its units. */
+/* Largest load over the mean, minus 1; a shared owner's work is spread evenly over its units. */
 static double unevenness(MPI_Comm comm, const world *w, const eqp_advice *advice)
 {
     const eqp_map *map = eqp_balancer_map(w->balancer);
@@ -386,8 +386,8 @@ static double unevenness(MPI_Comm comm, const world *w, const eqp_advice *advice
     return most * w->size / sum - 1.0;
 }
 
-/* Runs until the first late map with a shared owner is taken. By then that owner's work is `heavy`, and half of the
- * remaining owners have grown. */
+/* Runs until it takes the first late map with a shared owner. By then that owner's work is `heavy`, and half of the
+ * other owners have grown. */
 static double take_shared(MPI_Comm comm, eqp_lazy *lazy, int64_t heavy, eqp_step *step)
 {
     static world w;
@@ -422,7 +422,8 @@ static double take_shared(MPI_Comm comm, eqp_lazy *lazy, int64_t heavy, eqp_step
     return uneven;
 }
 
-/* Whole owners move around one that is too heavy for a rank; one that no longer is comes together and moves as well. */
+/* Whole owners move around one too heavy for a rank; a shared owner that is no longer heavy is reunited and may
+ * move. */
 MPI_TEST(shared_maps_are_repaired)
 {
     static const struct {
@@ -449,7 +450,7 @@ MPI_TEST(shared_maps_are_repaired)
     }
 }
 
-static bool breaks; /* the method below, from now on */
+static bool breaks; /* makes the method below fail */
 
 static int assign_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                         eqp_balance_result *result)
@@ -473,7 +474,7 @@ static const eqp_method frail = {
 static const eqp_method *const rows[] = {&frail};
 static const eqp_methods own_methods = {rows, 1};
 
-/* A map that is not made leaves the present one, and says so. */
+/* A failed map leaves the present one in force and is reported. */
 static void run_frail(MPI_Comm comm, eqp_lazy *lazy)
 {
     static world w;
@@ -528,7 +529,6 @@ MPI_TEST(maps_that_fail_change_nothing)
     }
 }
 
-/* A run that ends at the first error; its code is the same on all ranks. */
 static void run_short_of_memory(MPI_Comm comm, eqp_lazy *lazy)
 {
     static world w;
@@ -543,7 +543,7 @@ static void run_short_of_memory(MPI_Comm comm, eqp_lazy *lazy)
         CHECK_EQUAL(eqp_agree_same(comm, code), EQP_OK);
         CHECK(code == EQP_OK || code == EQP_ERR_MEMORY);
         if (code == EQP_OK) {
-            const int64_t left = failing_malloc_left; /* what the code itself needs it has */
+            const int64_t left = failing_malloc_left; /* the test's own allocations succeed */
             failing_malloc_left = -1;
             move(comm, &w, &advice, false);
             failing_malloc_left = left;
@@ -554,7 +554,7 @@ static void run_short_of_memory(MPI_Comm comm, eqp_lazy *lazy)
     eqp_balancer_free(w.balancer);
 }
 
-/* One rank fails to allocate once, after this many allocations. Returns true if it got that far. */
+/* One allocation of one rank fails, after this many successes. Returns true if the run got that far. */
 static bool fails_once(MPI_Comm comm, const eqp_lazy_options *options, int victim, int64_t successes)
 {
     MPI_Comm mine = MPI_COMM_NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank without memory makes a collective call fail on all ranks, with nothing changed, and never hangs it. */
+/* A failed allocation on one rank makes a collective call fail on all ranks, without effect and without a deadlock. */
 #include "harness.h"
 
 #include <equipoise/balance.h>
@@ -46,7 +46,7 @@ static int gather(MPI_Comm comm, void *user)
     return code;
 }
 
-/* Only the rank that cannot hold its data knows of the failure, until its next call. No rank hangs. */
+/* Only the rank that cannot store its data knows of the failure, until its next call. */
 static int send_sparse(MPI_Comm comm, void *user)
 {
     const int size = mpi_test_size(comm), rank = mpi_test_rank(comm), to[2] = {(rank + 1) % size, (rank + 1) % size};
@@ -141,9 +141,8 @@ MPI_TEST(reductions_fail_on_all_ranks_or_on_none)
     failing_ranks_check(comm, sum_loads, NULL);
 }
 
-/* ---- routes: while they are planned, at the first trip, or at the first one back ---- */
+/* ---- routes: planning, the first trip, the first trip back ---- */
 
-/* Blocks for all ranks, for some ranks and for none; out and back. */
 static int travel(MPI_Comm comm, void *user)
 {
     const eqp_exchange_plan *plan = user;
@@ -170,7 +169,7 @@ static int travel(MPI_Comm comm, void *user)
         code = eqp_route_back_start(route, mine);
         CHECK_EQUAL(code == EQP_OK ? eqp_route_back_finish(route, sum) : EQP_OK, EQP_OK);
         CHECK_EQUAL(sum[3], code == EQP_OK ? 0 : -7);
-    } else if (route != NULL) { /* some rank could not make it, and all hear of it as often as they ask */
+    } else if (route != NULL) { /* creation failed on some rank, and every later call reports that */
         CHECK_EQUAL(eqp_route_start(route, data), code);
         CHECK_EQUAL(eqp_route_back_start(route, mine), code);
         CHECK_EQUAL(eqp_route_finish(route, &received), EQP_ERR_STATE);
@@ -308,7 +307,6 @@ static int take(void *user, int64_t first, int64_t count, const void *result, si
     return EQP_OK;
 }
 
-/* One rank has all iterations. */
 static int owner;
 
 static int run_bundles(MPI_Comm comm, void *user)
@@ -338,7 +336,7 @@ MPI_TEST(bundles_fail_on_all_ranks_or_on_none)
     }
 }
 
-/* ---- methods: in each allocation of the library in turn ---- */
+/* ---- methods: each allocation of the library in turn ---- */
 
 enum { ITEMS = 24, PINS = 3, PHASES = 2 };
 
@@ -355,7 +353,7 @@ static void make_cloud(MPI_Comm comm, cloud *c)
     memset(c, 0, sizeof *c);
     for (int64_t i = 0; i < ITEMS; i++) {
         c->id[i] = first + i;
-        /* Uneven: the repair has something to do. */
+        /* Uneven, so the repair has work. */
         c->weight[i] = i % 7 == 0 ? 5 : 1;
         c->size[i] = 1;
         c->phase_load[PHASES * i] = 1;
@@ -388,7 +386,7 @@ static int balance_cloud(MPI_Comm comm, const eqp_method *method, int with_pins)
     eqp_balance_options options = eqp_balance_options_defaults();
     int64_t capacity[5], n = ITEMS * (int64_t)mpi_test_size(comm);
     for (int p = 0; p < 5; p++) {
-        capacity[p] = p == 0 ? n / 8 : n / 4; /* too little for an equal share, and enough for all */
+        capacity[p] = p == 0 ? n / 8 : n / 4; /* too little for an equal share, enough for all */
     }
     options.capacity = with_pins && strcmp(method->name, "sfc") == 0 ? capacity : NULL;
     options.nparts = 5;
@@ -405,7 +403,6 @@ static int balance_cloud(MPI_Comm comm, const eqp_method *method, int with_pins)
     return code;
 }
 
-/* user: the method */
 static int balance(MPI_Comm comm, void *user)
 {
     return balance_cloud(comm, user, 1);
@@ -421,6 +418,6 @@ MPI_TEST(methods_fail_on_all_ranks_or_on_none)
     for (int m = 0; m < eqp_method_count(); m++) {
         CHECK(failing_ranks_check(comm, balance, (void *)eqp_method_at(m)) > 0);
     }
-    /* Without pins, neighbors are neighbors in space. */
+    /* Without pins, neighbors are spatial. */
     CHECK(failing_ranks_check(comm, balance_without_pins, (void *)eqp_method_find("diffusion")) > 0);
 }

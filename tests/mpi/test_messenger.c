@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages between changing partners: each arrives complete and once, in the order of the ranks; a code reaches all
- * ranks; a rank without memory does not block the rest. */
+/* Messages between changing partners arrive complete, once, and in rank order; a code reaches all ranks; a rank out of
+ * memory does not block the rest. */
 #include "harness.h"
 
 #include <equipoise/more/comm.h>
@@ -15,7 +15,7 @@
 
 enum { MOST_RANKS = 64 };
 
-/* Bytes from one rank to another in a round; 0: no message. Pairs change every ten rounds. */
+/* Message length; 0: no message. Pairs change every ten rounds. */
 static int64_t length_of(int round, int from, int to)
 {
     const uint64_t draw = eqp_random_bits((uint64_t)(round / 10), (uint64_t)from, (uint64_t)to);
@@ -28,7 +28,7 @@ static unsigned char byte_of(int round, int from, int to, int64_t i)
     return (unsigned char)(round + 7 * from + 31 * to + i);
 }
 
-/* In two puts, so that the second one moves what the first one has begun. */
+/* Two puts, the second of which reallocates the first one's buffer. */
 static void put(eqp_messenger *m, int round, int from, int to)
 {
     const int64_t n = length_of(round, from, to), cut = n / 3;
@@ -69,7 +69,7 @@ static void check_round(const eqp_messenger *m, int round, int rank, int size)
     CHECK(counts.bytes_sent == sent && counts.bytes_received == received && counts.messages_received == at);
 }
 
-/* Ranks that need not expect anything, and ranks that know who sends to them; some rounds without a look meanwhile. */
+/* With and without knowledge of the senders; in some rounds nothing is received meanwhile. */
 MPI_TEST(messages_arrive_whole)
 {
     const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
@@ -95,11 +95,11 @@ MPI_TEST(messages_arrive_whole)
         CHECK_EQUAL(eqp_messenger_finish(m), EQP_OK);
         check_round(m, round, rank, size);
     }
-    CHECK_EQUAL(eqp_messenger_send(m, EQP_OK), EQP_OK); /* freed on its way */
+    CHECK_EQUAL(eqp_messenger_send(m, EQP_OK), EQP_OK); /* freed while its messages are in transit */
     eqp_messenger_free(m);
 }
 
-/* In every round another rank has failed, whose messages are lost; the next exchange is as if nothing had been. */
+/* In every round another rank fails and its messages are lost; the next exchange works. */
 MPI_TEST(a_code_arrives_everywhere)
 {
     const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
@@ -135,7 +135,6 @@ MPI_TEST(an_answer_that_fails_is_told_to_those_who_wait)
     eqp_messenger_free(m);
 }
 
-/* A long message to the next rank. */
 static int put_long(eqp_messenger *m, int rank, int size)
 {
     const int64_t n = 700000;
@@ -166,7 +165,7 @@ static int exchange_with_little(MPI_Comm comm, void *user)
         const eqp_messages_view came = eqp_messenger_came(m);
         CHECK(code != EQP_OK || came.n == n);
         CHECK(code != EQP_OK || n == 0 || (came.rank[0] == last && ((const char *)came.data[0])[699999] == (char)last));
-        code = eqp_agree(comm, code, NULL); /* a rank that could not take in what came is the only one to know */
+        code = eqp_agree(comm, code, NULL); /* only the rank that cannot store an arrival knows of it */
     }
     failing_ranks_end();
     eqp_messenger_free(m);
@@ -188,7 +187,7 @@ MPI_TEST(lists_of_partners_ascend)
     CHECK_EQUAL(eqp_messenger_progress(NULL), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_messenger_progress(m), EQP_OK);
     CHECK_EQUAL(eqp_messenger_put(m, rank, 8, &room), EQP_ERR_ARGUMENT);
-    if (size > 1) { /* for somebody who is not in the list */
+    if (size > 1) { /* addressed to a rank outside the list */
         CHECK_EQUAL(eqp_messenger_put(m, other, 8, &room), EQP_OK);
         CHECK_EQUAL(eqp_messenger_answer(m, EQP_OK, 0, NULL, 0, NULL), EQP_OK);
         CHECK_EQUAL(eqp_messenger_put(m, other, 8, &room), EQP_ERR_STATE);
@@ -197,7 +196,7 @@ MPI_TEST(lists_of_partners_ascend)
     eqp_messenger_free(m);
 }
 
-/* By messengers that are made afterwards, on what is duplicated from it, and nowhere else. */
+/* By messengers created afterwards on duplicates of the communicator, and on no other communicator. */
 MPI_TEST(traffic_is_counted_where_it_is_watched)
 {
     const int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
@@ -235,15 +234,14 @@ MPI_TEST(nobody_waits_for_a_rank_without_memory)
     CHECK(failing_ranks_check(comm, exchange_with_little, NULL) > 0);
 }
 
-/* ---- routes and records of one communicator, which remember partners of their own ---- */
+/* ---- routes and records on one communicator: each keeps its own partners ---- */
 
-/* True if a rank sends to another one in a round; the pairs change. */
+/* Pairs change from round to round. */
 static bool has_for(int round, int from, int to)
 {
     return from != to && eqp_random_bits((uint64_t)(round / 3), (uint64_t)from, (uint64_t)to) % 3 == 0;
 }
 
-/* A record of its rank and round for each of them. */
 static void send_rank_and_round(MPI_Comm comm, int round)
 {
     const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
@@ -266,7 +264,6 @@ static void send_rank_and_round(MPI_Comm comm, int round)
     free(recv);
 }
 
-/* The same by a block of a route. */
 static void send_block(MPI_Comm comm, int round, const eqp_exchange_plan *plan)
 {
     const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
@@ -296,8 +293,7 @@ static void send_block(MPI_Comm comm, int round, const eqp_exchange_plan *plan)
     eqp_route_free(route);
 }
 
-/* One communicator for all, while ranks come late: what is sent without being expected is never taken for another
- * call's. */
+/* On one communicator, with late ranks, an unexpected message is never taken for another call's. */
 MPI_TEST(routes_and_records_take_turns)
 {
     const eqp_exchange_plan direct = EQP_EXCHANGE_PLAN_DEFAULTS, staged = {EQP_STAGES_LOG, 0, 1};
