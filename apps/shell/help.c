@@ -5,7 +5,7 @@
 
 #include "options.h"
 
-/* Where explanations begin; a longer option has a line of its own. */
+/* Column where explanations begin; a longer option gets its own line. */
 #define COLUMN 30
 
 static void put_explanation(FILE *stream, int used, const char *help, const char *fallback)
@@ -72,7 +72,7 @@ int app_options_help(const app_command_line *line, char **text)
         (void)fprintf(stream, "\n%s\n", line->epilogue);
     }
     broken = ferror(stream);
-    /* Closing the stream may run out of memory without an error: there is no text then. */
+    /* Closing the stream may run out of memory without an error; then there is no text. */
     if (fclose(stream) || broken || !lines) {
         free(lines);
         return EQP_ERR_MEMORY;

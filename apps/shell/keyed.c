@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One "key=value"; cuts it in two. */
+/* Splits one "key=value". */
 static int add_pair(app_keyed *keyed, char *pair, eqp_message *message)
 {
     char *value = strchr(pair, '=');
@@ -76,7 +76,7 @@ int app_keyed_parse(const char *text, app_keyed *keyed, eqp_message *message)
     return code;
 }
 
-/* The value of a key, which is then taken; NULL where it is absent or a mistake was made before. */
+/* Takes the value of a key; NULL if the key is absent or after an earlier mistake. */
 static const char *take(app_keyed *keyed, const char *key)
 {
     size_t length = strlen(keyed->known);
@@ -163,7 +163,7 @@ void app_keyed_free(app_keyed *keyed)
     memset(keyed, 0, sizeof *keyed);
 }
 
-/* Words of a text with commas; 0 where one of them is empty. */
+/* Number of comma-separated words; 0 if one of them is empty. */
 static int count_words(const char *text, eqp_message *message)
 {
     int n = 1;

@@ -10,24 +10,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Nominal values for a run of which nothing is measured yet. DRIFT: relative growth of a step per step of map age.
- * UNEVEN: imbalance while a run waits for a map. */
+/* Nominal values before anything is measured. DRIFT: relative growth of a step per step of map age. UNEVEN: imbalance
+ * while a run waits for a map. */
 #define DRIFT 0.005
 #define UNEVEN 0.1
 
-/* Particles of generated inputs that do not say how many, and bytes of a file for each. */
+/* Default number of generated particles, and bytes of a file per particle. */
 #define USUAL_PARTICLES 32768.0
 #define FILE_BYTES 32.0
 
-/* Seconds for each owner: where a hypergraph is partitioned into 8 parts, where the curve or tiles are cut, and where
- * points are bisected with messages; and whatever the owners. */
+/* Seconds per owner: to partition a hypergraph into 8 parts, to cut the curve or tiles, and to bisect points with
+ * messages; then independent of the owners. */
 #define HYPERGRAPH 2.6e-5
 #define CUT 1.5e-7
 #define BISECTION 1e-6
 #define ROUND 2e-4
 
-/* Seconds of a rank for each owner of its own that it offers, and whose place it takes; of the first rank for each
- * owner of all, in a repair. */
+/* Seconds of a rank per own owner that it offers and places; seconds of the first rank per owner of all ranks in a
+ * repair. */
 #define OWN 6e-7
 #define REPAIRED 9e-8
 
@@ -47,7 +47,6 @@ static double particles_of(const app_pace *pace, const app_run_settings *run)
     return USUAL_PARTICLES;
 }
 
-/* A map by the method of the run, on the ranks that make it. */
 static eqp_seconds_fit map_of(const app_run_settings *run, double owners, int nranks)
 {
     const eqp_method *method = run->method;
@@ -82,7 +81,7 @@ static int has_spare_core(MPI_Comm world, bool *spare)
 
 int app_lazy_choose(MPI_Comm world, const app_pace *pace, app_run_settings *run)
 {
-    /* Without assign, balancers carry methods of units out, apps all other methods. */
+    /* Methods without assign: the balancer carries out methods of units, the app all others. */
     const bool known = pace->seconds > 0 && !(run->method->flags & (EQP_KEEPS | EQP_BY_LOADS)) &&
                        (eqp_method_assigns(run->method) || (run->method->flags & EQP_NEEDS_UNITS) != 0);
     eqp_lazy_model model = {
@@ -99,7 +98,7 @@ int app_lazy_choose(MPI_Comm world, const app_pace *pace, app_run_settings *run)
         eqp_message_set(&run->lazy_why, "%s", known ? "one rank" : "no map of this method can be made elsewhere");
         return EQP_OK;
     }
-    if (MPI_Bcast(&particles, 1, MPI_DOUBLE, 0, world) != MPI_SUCCESS) { /* not all nodes may see the file */
+    if (MPI_Bcast(&particles, 1, MPI_DOUBLE, 0, world) != MPI_SUCCESS) { /* some nodes may not see the file */
         return EQP_ERR_MPI;
     }
     EQP_TRY(has_spare_core(world, &model.spare));

@@ -20,7 +20,7 @@ static int cannot_read(const char *path, const char *reason, eqp_message *messag
     return EQP_ERR_IO;
 }
 
-/* The text of a small regular file, ended by a zero. */
+/* Text of a small regular file, with a terminating zero. */
 static int read_text(const char *path, char text[APP_NETWORK_BYTES + 1], eqp_message *message)
 {
     FILE *file = NULL;
@@ -44,7 +44,7 @@ static int read_text(const char *path, char text[APP_NETWORK_BYTES + 1], eqp_mes
     return EQP_OK;
 }
 
-/* Lines that are neither empty nor remarks, with commas between them: what the command line has. */
+/* Joins lines that are neither empty nor comments by commas, as on the command line. */
 static void join_lines(char *text)
 {
     char *to = text;
@@ -181,7 +181,7 @@ int app_network_measure(MPI_Comm comm, app_network_choice *choice, eqp_message *
         code = write_file(choice->file, nranks, &choice->network, message);
     }
     EQP_TRY(eqp_agree(comm, code, message));
-    choice->measure = false; /* it is done */
+    choice->measure = false;
 done:
     return code;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A command line half read. The caller's values are touched only when all of it is read. */
+/* A command line being read. The caller's values change only after all of it is read. */
 typedef struct reading {
     const app_command_line *line;
     char *values; /* [values_size] */
@@ -132,7 +132,6 @@ app_option app_options_row(const app_command_line *line, int i)
     return row;
 }
 
-/* -1: no row has that name. */
 static int find_row(const app_command_line *line, const char *name, size_t length)
 {
     int n = app_options_count(line);
@@ -146,7 +145,6 @@ static int find_row(const app_command_line *line, const char *name, size_t lengt
     return -1;
 }
 
-/* Explains an unknown option, whose name begins with two dashes. */
 static int refuse_name(const reading *r, const char *argument, size_t length)
 {
     const int n = app_options_count(r->line);
@@ -164,7 +162,7 @@ static int refuse_name(const reading *r, const char *argument, size_t length)
     return code;
 }
 
-/* Reads argv[*i], which begins with two dashes, and its value, which may be the next one. */
+/* Reads argv[*i], which begins with two dashes, and its value, which may be the next argument. */
 static int read_option(reading *r, int argc, char *const *argv, int *i)
 {
     const char *argument = argv[*i], *name = argument + 2, *value = NULL;
@@ -183,7 +181,7 @@ static int read_option(reading *r, int argc, char *const *argv, int *i)
         return refuse(r, argument, (int)length + 2, "takes no value");
     }
     if (option.type != APP_OPTION_FLAG && !value) {
-        /* A word that looks like an option is one: a forgotten value must not swallow it. */
+        /* A word that looks like an option is an option: a forgotten value must not swallow it. */
         if (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0) {
             return refuse(r, argument, (int)length + 2, "needs a value");
         }
@@ -193,7 +191,7 @@ static int read_option(reading *r, int argc, char *const *argv, int *i)
     return store(r, &option, value);
 }
 
-/* `plain`: it comes after "--", so a dash means nothing. */
+/* plain: it follows "--", so a leading dash has no meaning. */
 static int read_positional(reading *r, const char *argument, bool plain)
 {
     const app_command_line *line = r->line;

@@ -19,7 +19,7 @@ static void take_host(size_t size, char *host)
     if (gethostname(host, size) != 0 || host[0] == '\0') {
         snprintf(host, size, UNKNOWN);
     }
-    host[size - 1] = '\0'; /* a longer name may come without its end */
+    host[size - 1] = '\0'; /* a longer name may lack its terminator */
 }
 
 static void take_date(size_t size, char *date)
@@ -32,7 +32,7 @@ static void take_date(size_t size, char *date)
     }
 }
 
-/* MPICH has a table there, with tabulators. */
+/* MPICH returns a table here, with tabs. */
 static void take_mpi(char text[MPI_MAX_LIBRARY_VERSION_STRING])
 {
     int length = 0;

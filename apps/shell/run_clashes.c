@@ -31,7 +31,6 @@ char *app__folder_of(const char *path)
     return folder;
 }
 
-/* A file that a run reads or writes. */
 typedef struct place {
     const char *what; /* option, or NULL for the input */
     char *path;       /* owned */
@@ -64,7 +63,7 @@ bool app_same_inode(const char *a, const char *b)
            first.st_ino == second.st_ino;
 }
 
-/* Where a path leads in the end: owned by the caller, NULL without memory. */
+/* Final target of a path: owned by the caller; NULL without memory. */
 static char *end_of(const char *path)
 {
     char *target = NULL;
@@ -80,8 +79,7 @@ static bool is_device(const char *path)
     return stat(path, &status) == 0 && S_ISCHR(status.st_mode);
 }
 
-/* True if two paths lead to one file, existing (links included) or yet to be created. Devices such as /dev/null do not
- * count. */
+/* True if two paths lead to one file, existing (links included) or new. Devices such as /dev/null do not count. */
 static bool same_file(const char *a, const char *b)
 {
     char *end_a = end_of(a), *end_b = end_of(b);
@@ -115,11 +113,11 @@ static bool same_name(const char *a, const char *b)
            first.st_ino == second.st_ino;
 }
 
-/* The parts of a snapshot's name: snap_007, its number among several files, if it has one, and .hdf5. */
+/* Parts of a snapshot's name: stem such as snap_007, its number in a set of files if any, and .hdf5. */
 typedef struct set_name {
-    size_t length; /* of what the files of one set have in common */
+    size_t length; /* of the part common to all files of a set */
     bool numbered;
-    const char *ending; /* "" if it has none that is known */
+    const char *ending; /* "" if unknown */
 } set_name;
 
 static set_name set_name_of(const app_naming *naming, const char *path)
@@ -143,8 +141,8 @@ static set_name set_name_of(const app_naming *naming, const char *path)
     return name;
 }
 
-/* True if an existing file is part of the input by its name: another file of the same set, or a file with the stem
- * that was given as input. */
+/* True if an existing file belongs to the input by its name: another file of the same set, or a file with the stem that
+ * was given as input. */
 static bool of_one_set(const app_naming *naming, const char *path, const char *input)
 {
     const set_name name = set_name_of(naming, path), other = set_name_of(naming, input);
@@ -163,7 +161,7 @@ static bool of_one_set(const app_naming *naming, const char *path, const char *i
     return same;
 }
 
-/* Adds `path` and `ending` put together; where path is NULL, nothing. */
+/* Adds `path` followed by `ending`; nothing if path is NULL. */
 static int add_place(place_list *list, const char *what, const char *path, const char *ending)
 {
     char *text = NULL;
@@ -179,7 +177,7 @@ done:
     return code;
 }
 
-/* The files that have the output's name with other endings. */
+/* Adds files with the output's name and other endings. */
 static int add_files(place_list *list, const app__looking *l, const char *const *ending)
 {
     int code = EQP_OK;
@@ -225,7 +223,7 @@ static bool is_of_step(const app__looking *l, const char *path, int64_t step, co
     return same;
 }
 
-/* The step in a numbered name of the output's series; -1 for other names. */
+/* Step in a numbered name of the output's series; -1 for other names. */
 static int64_t step_in_series(const app__looking *l, const char *path)
 {
     const char *digits = strrchr(path, '_');
@@ -252,7 +250,7 @@ static bool is_numbered(const app__looking *l, const char *path)
     return step > 0 && step <= run->steps && (step % run->output_every == 0 || step == run->steps);
 }
 
-/* Those of its numbered names that are links, behind which they are written. */
+/* Adds numbered names that are links, since the run writes to their targets. */
 static int add_links(place_list *list, const app__looking *l)
 {
     const char *input = app_run_input_path(l->run);
@@ -264,7 +262,7 @@ static int add_links(place_list *list, const app__looking *l)
     while (code == EQP_OK && dir != NULL && (entry = readdir(dir)) != NULL) {
         code = asprintf(&path, "%s/%s", folder, entry->d_name) < 0 ? EQP_ERR_MEMORY : EQP_OK;
         if (code == EQP_OK) {
-            /* Where a run goes on from one, it writes the later ones. */
+            /* A run that continues from one of them writes only later ones. */
             if (is_link(path) && is_numbered(l, path) && (l->run->restart == NULL || !same_name(path, input))) {
                 code = add_place(list, "--output", path, "");
             }
@@ -300,7 +298,7 @@ static int find_clash(const app__looking *l, const place_list *list)
 
     for (int64_t i = 0; i < list->n; i++) {
         const place *a = &list->of[i];
-        /* A run that goes on from a snapshot of its own series writes the later ones. */
+        /* A run that continues from a snapshot of its own series writes only later ones. */
         const bool of_output = a != input && strcmp(a->what, "--output") == 0;
         bool numbered = !of_output && (a != input || l->run->restart == NULL) && is_numbered(l, a->path);
         if (numbered && a != input) {
@@ -325,7 +323,6 @@ static int find_clash(const app__looking *l, const place_list *list)
     return EQP_OK;
 }
 
-/* The input first, if there is one. */
 static int list_places(const app__looking *l, place_list *list)
 {
     int code = add_place(list, NULL, app_run_input_path(l->run), "");
@@ -373,7 +370,7 @@ bool app__leads_to_another(const app__looking *l, const char *name)
 
     if (is_link(name) && list_places(l, &list) == EQP_OK) {
         for (int64_t i = 0; i < list.n && !taken; i++) {
-            /* A run that goes on from its restart file may write it anew. */
+            /* A run that continues from its restart file may replace it. */
             taken = same_file(list.of[i].path, name) && (list.of[i].what != NULL || !same_name(list.of[i].path, name));
         }
     }

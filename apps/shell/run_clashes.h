@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which of a run's files are one file. For run_places.c. */
+/* Detects outputs and inputs of a run that are the same file. For run_places.c. */
 #ifndef APP_RUN_CLASHES_H
 #define APP_RUN_CLASHES_H
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* A run as far as its files are concerned. */
+/* Settings of a run that concern its files. */
 typedef struct app__looking {
     const char *program;
     const app_run_settings *run;
@@ -15,11 +15,11 @@ typedef struct app__looking {
     eqp_message *message;
 } app__looking;
 
-/* The folder that a path is in: owned by the caller, NULL without memory. */
+/* Folder of a path: owned by the caller; NULL without memory. */
 char *app__folder_of(const char *path);
 
 /* Checks that no two outputs, and no output and the input, are one file. EQP_OK, EQP_ERR_MEMORY, or EQP_ERR_ARGUMENT
- * with one line. */
+ * with a message. */
 int app__check_clashes(const app__looking *l);
 
 /* True if a restart file's name is a link to a file that the run reads or writes. */

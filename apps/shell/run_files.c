@@ -14,7 +14,7 @@
 static const char *const no_endings[] = {NULL};
 const app_naming app_no_output = {.ending = no_endings, .numbered = ""};
 
-/* Length of a name without the ending that it has. */
+/* Length of a name without its known ending. */
 static int stem_length(const app_naming *naming, const char *name)
 {
     size_t length = strlen(name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows that ranks hold in any order, written in the order of their places, one window of the file after another: each
- * rank needs memory for a few windows, whatever the file's size. A rank sends its rows when rank 0 invites it and
- * sleeps until then, because MPI's own waiting takes a core from rank 0, which writes. */
+/* Writes rows that ranks hold in any order by ascending place, one window of the file after another. Each rank needs
+ * memory for a few windows, whatever the file's size. A rank sleeps until rank 0 invites it to send its rows, because
+ * MPI's busy waiting takes a core from rank 0, which writes. */
 #include "run_files.h"
 
 #include <equipoise/more/base.h>
@@ -14,13 +14,14 @@
 #include <time.h>
 
 enum {
-    WINDOW = 1 << 18,    /* places of a window; large enough that rows of a rank share cache lines */
-    LISTED = 1 << 20,    /* rows that a rank looks up at once, at least those of a window */
-    BLOCK = 1 << 13,     /* rows that are written at once */
-    STRIDE = BLOCK + 8,  /* words from column to column: a power of two would have all of them share cache sets */
-    PIECE = 1 << 11,     /* rows of a message */
-    INVITED = 2 * PIECE, /* rows that invited ranks hold ready: a sleeper wakes while the ranks before it send */
-    PAUSE = 500000,      /* nanoseconds between two looks at a request */
+    WINDOW = 1 << 18,   /* places of a window; large enough that rows of a rank share cache lines */
+    LISTED = 1 << 20,   /* rows that a rank looks up at once; at least one window's */
+    BLOCK = 1 << 13,    /* rows written at once */
+    STRIDE = BLOCK + 8, /* words between columns; with a power of two all columns would share cache sets */
+    PIECE = 1 << 11,    /* rows of a message */
+    INVITED =
+        2 * PIECE,  /* rows that invited ranks hold ready, so that a sleeper wakes while the ranks before it send */
+    PAUSE = 500000, /* nanoseconds between two tests of a request */
     TAG = 78
 };
 
@@ -31,8 +32,8 @@ typedef struct ordering {
     const app_rows *rows;
     int64_t per_kind, nwindows; /* windows of one kind, of all kinds */
     int64_t *count, *total;     /* [nwindows] rows of this rank, of all ranks */
-    int64_t *end;               /* [nwindows] of the listed windows: behind their last row in `list` */
-    int64_t listed;             /* windows below this are listed, or done */
+    int64_t *end;               /* [nwindows] end of each listed window's rows in `list` */
+    int64_t listed;             /* windows below this are listed or done */
     int64_t *list;              /* [LISTED] this rank's rows, window by window */
     uint64_t *piece;            /* [PIECE][1 + ncolumns] rows on their way: the place in the window, then the columns */
     int64_t *coming;            /* rank 0: [nranks] rows of the present window */
@@ -48,7 +49,7 @@ static int64_t window_of(const ordering *o, int64_t i)
     return kind * o->per_kind + o->rows->index[i] / WINDOW;
 }
 
-/* Number of windows and rows in each. Collective. */
+/* Counts windows and the rows in each. Collective. */
 static int count_rows(ordering *o)
 {
     const app_rows *rows = o->rows;
@@ -75,7 +76,7 @@ static int count_rows(ordering *o)
     memcpy(o->total, o->count, (size_t)o->nwindows * sizeof *o->total);
     EQP_TRY(eqp_sum_int64(o->comm, o->nwindows, o->total));
     for (int64_t w = 0; w < o->nwindows; w++) {
-        code = o->total[w] > WINDOW ? EQP_ERR_INTERNAL : code; /* two rows of one place */
+        code = o->total[w] > WINDOW ? EQP_ERR_INTERNAL : code; /* two rows have one place */
     }
 done:
     return code;
@@ -110,7 +111,7 @@ static void free_ordering(ordering *o)
     free(o->count);
 }
 
-/* Looks up the rows of this window and of as many behind it as there is room for. */
+/* Looks up the rows of this window and of following ones while they fit. */
 static void list_rows(ordering *o, int64_t window)
 {
     int64_t n = 0, w = window;
@@ -181,7 +182,6 @@ static void take_piece(ordering *o, int from, int64_t now)
     }
 }
 
-/* All other ranks' rows of a window. */
 static void take_rows(ordering *o)
 {
     int64_t ready = 0; /* rows that invited ranks have yet to send */
@@ -213,7 +213,7 @@ static void place_own(ordering *o, int64_t n, const int64_t *row)
     }
 }
 
-/* Writes the rows of a window; places without rows are left out. */
+/* Writes a window's rows and skips places without rows. */
 static int write_window(ordering *o, int64_t expected, const app_file_writer *writer, void *file, eqp_message *message)
 {
     const void *column[APP_FILE_COLUMNS];
@@ -238,7 +238,7 @@ static int write_window(ordering *o, int64_t expected, const app_file_writer *wr
     return code == EQP_OK && written < expected ? EQP_ERR_INTERNAL : code;
 }
 
-/* After an error rank 0 writes no more but receives all rows, because the senders do not know of it. */
+/* After an error rank 0 stops writing but receives all rows, because the senders do not know of it. */
 static int write_windows(ordering *o, const app_file_writer *writer, void *file, eqp_message *message)
 {
     int code = EQP_OK;
@@ -262,8 +262,7 @@ static int write_windows(ordering *o, const app_file_writer *writer, void *file,
     return code;
 }
 
-/* Sleeps until all ranks are here: rank 0 comes last, as it writes the file. Returns code, or EQP_ERR_MPI.
- * Collective. */
+/* Sleeps until all ranks arrive; rank 0 writes the file and comes last. Returns code, or EQP_ERR_MPI. Collective. */
 static int sleep_until_all(MPI_Comm comm, int code)
 {
     MPI_Request all;

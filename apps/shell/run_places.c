@@ -21,7 +21,7 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Checks that an output can be written: a pipe or a device itself, of a file its folder. */
+/* Checks that an output can be written: the pipe or device itself, or the folder of a file. */
 static int check_file(const app__looking *l, const char *option, const char *path, bool several)
 {
     char *target = NULL, *folder = NULL;
@@ -53,8 +53,8 @@ static int check_file(const app__looking *l, const char *option, const char *pat
     return code;
 }
 
-/* The folder of --report, or the target of a link where the folder is yet to be made; owned by the caller, NULL
- * without memory. */
+/* Folder of --report, or the target of a link to a folder that does not exist yet. Owned by the caller; NULL without
+ * memory. */
 static char *report_folder(const char *path)
 {
     char *target = NULL;
@@ -65,7 +65,7 @@ static char *report_folder(const char *path)
     return target;
 }
 
-/* A report's folder is made with its parents: the nearest one that exists must be writable. */
+/* A report's folder is made with its parents, so the nearest existing one must be writable. */
 static int check_report(const app__looking *l)
 {
     char *path = l->run->report == NULL ? NULL : report_folder(l->run->report);
@@ -99,14 +99,13 @@ static int check_report(const app__looking *l)
     return code;
 }
 
-/* target: what the lock is for. */
 static int take_lock(const app__looking *l, const char *option, const char *target, const char *path,
                      app_places *places)
 {
     eqp_message inner = {""};
     int code;
 
-    /* Two of this run's own names may have one lock. */
+    /* Two names of this run may share a lock. */
     for (int i = 0; i < places->nlocks; i++) {
         if (app_same_inode(path, places->path[i])) {
             return EQP_OK;
@@ -121,7 +120,6 @@ static int take_lock(const app__looking *l, const char *option, const char *targ
     return places->path[places->nlocks++] == NULL ? EQP_ERR_MEMORY : EQP_OK;
 }
 
-/* Locks the stem of a name and removes temporary files of dead runs. */
 static int take_stem(const app__looking *l, const char *option, const char *path, const char *name, app_places *places)
 {
     char *stem = NULL, *lock = NULL;
@@ -156,7 +154,7 @@ done:
     return code;
 }
 
-/* The report's folder is made now, since its lock lies in it; a run that leaves nothing there takes it away again. */
+/* Makes the report's folder now, since it holds its lock; a run that leaves it empty removes it. */
 static int take_report(const app__looking *l, app_places *places)
 {
     char *report = NULL, *at = NULL, *inside = NULL;
@@ -185,7 +183,7 @@ done:
     return code == EQP_ERR_STATE ? EQP_ERR_IO : code;
 }
 
-/* Name number i of a restart file: runs side by side in one folder have one each. */
+/* Name number i of a restart file; concurrent runs in one folder have one each. */
 static void name_restart(const char *restart, int i, char name[APP_RESTART_NAME])
 {
     const char *ending = strrchr(restart, '.');
@@ -197,7 +195,7 @@ static void name_restart(const char *restart, int i, char name[APP_RESTART_NAME]
     snprintf(name, APP_RESTART_NAME, "%.*s%s%s", (int)(ending - restart), restart, number, ending);
 }
 
-/* The lock of name number i, and in `name` the stem. */
+/* Lock of name number i; name: the stem. */
 static void name_restart_lock(const char *restart, int i, char name[APP_RESTART_NAME], char lock[APP_RESTART_NAME + 8])
 {
     name_restart(restart, i, name);
@@ -205,7 +203,7 @@ static void name_restart_lock(const char *restart, int i, char name[APP_RESTART_
     snprintf(lock, APP_RESTART_NAME + 8, "%s.lock", name);
 }
 
-/* A folder that takes no files matters only if there will be a signal. */
+/* An unwritable folder matters only after a signal, so nothing is reported. */
 static int take_restart(const app__looking *l, const char *restart, app_places *places, int *number)
 {
     const app__looking quiet = {l->program, l->run, l->naming, NULL};
@@ -241,7 +239,6 @@ static bool is_hdf5(const char *name)
     return ending != NULL && strcmp(ending, ".hdf5") == 0;
 }
 
-/* A build may be without HDF5. */
 static int check_hdf5(const app__looking *l)
 {
     const char *path = l->run->forces != NULL ? l->run->forces : l->run->output;
@@ -262,7 +259,7 @@ static int check_all(const app__looking *l)
     code = code == EQP_OK ? check_hdf5(l) : code;
     code = code == EQP_OK ? check_file(l, "output", l->run->output, several) : code;
     code = code == EQP_OK ? check_file(l, "forces", l->run->forces, false) : code;
-    /* With %p in it, a map is several files, perhaps in several folders. */
+    /* With %p a map is several files, perhaps in several folders. */
     if (l->run->map != NULL && strstr(l->run->map, "%p") == NULL) {
         code = code == EQP_OK ? check_file(l, "map", l->run->map, false) : code;
     }

@@ -169,7 +169,6 @@ static int choose_memory(app_run_settings *run, eqp_message *message)
     return code;
 }
 
-/* METHOD[:chunk=N,factor=X]. */
 static int read_schedule(app_run_settings *run, eqp_message *message)
 {
     app_keyed keyed;
@@ -283,7 +282,7 @@ static int choose_parts(app_run_settings *run, eqp_message *message)
     return code;
 }
 
-/* A plan for nodes is compared only where nodes are full. */
+/* Compares a plan for nodes only if nodes are full. */
 static int check_nodes(app_run_settings *run, eqp_message *message)
 {
     for (int i = 0; i < run->nparts_list && !run->exchange_auto; i++) {
@@ -352,7 +351,7 @@ eqp_balancer_options app_run_balancing(const app_run_settings *run)
     options.plan_auto = run->exchange_auto;
     options.plan = run->exchange;
     options.network = run->network.network;
-    options.calibrate = false; /* costs are fitted to batches that have all that forces take */
+    options.calibrate = false; /* costs are fitted to batches that include everything forces take */
     options.handed_out = run->schedule != NULL;
     options.fixed_costs = run->costs == 1;
     options.lazy = run->makers;

@@ -28,9 +28,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Parses --memory-cap: bytes with K, M, G or T (powers of 1024), a list of which is repeated over the ranks; or a
- * multiple of the mean need of a rank, `1.5mean`. EQP_OK; EQP_ERR_ARGUMENT with the reason in the message (may be
- * NULL), EQP_ERR_MEMORY; *capacities is unchanged then. Free with app_memory_cap_free(). */
+/* Parses --memory-cap: bytes with K, M, G or T (powers of 1024), in a list repeated over the ranks; or a multiple of a
+ * rank's mean need, `1.5mean`. EQP_OK; EQP_ERR_ARGUMENT with the reason in the message (NULL allowed), EQP_ERR_MEMORY;
+ * *capacities is unchanged on error. Free with app_memory_cap_free(). */
 int app_memory_cap_parse(const char *text, eqp_capacities *capacities, eqp_message *message);
 void app_memory_cap_free(eqp_capacities *capacities);
 
@@ -38,8 +38,8 @@ void app_memory_cap_free(eqp_capacities *capacities);
  * message. */
 int app_memory_cap_check(const eqp_capacities *capacities, int64_t nranks, eqp_message *message);
 
-/* Reads the word of --share. EQP_OK; EQP_ERR_ARGUMENT with what is wrong in the message (may be NULL), EQP_ERR_MEMORY;
- * *choice is unchanged then. Free with app_share_free(). */
+/* Parses --share. EQP_OK; EQP_ERR_ARGUMENT with the reason in the message (NULL allowed), EQP_ERR_MEMORY; *choice is
+ * unchanged on error. Free with app_share_free(). */
 int app_share_parse(const char *text, eqp_share_options *choice, eqp_message *message);
 void app_share_free(eqp_share_options *choice);
 
@@ -50,13 +50,13 @@ int app_share_check(const eqp_share_options *choice, int64_t nparts, eqp_message
 #define APP_NETWORK_BYTES 4096
 
 typedef struct app_network_choice {
-    eqp_network network; /* as told; else the defaults */
+    eqp_network network; /* as given, else the defaults */
     bool measure;        /* --network measure */
-    char *file;          /* read, or written with the measured network; NULL: none. Owned */
+    char *file;          /* file to read, or to write the measured network to; NULL: none. Owned */
 } app_network_choice;
 
-/* Reads key=value,...; measure[:file=PATH,node=R]; or PATH[:key=value,...] of a file that has lines of keys and values,
- * of which the command line says some otherwise. EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_MEMORY. Local. */
+/* Reads key=value,...; measure[:file=PATH,node=R]; or PATH[:key=value,...]: a file with lines of keys and values, some
+ * overridden on the command line. EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_MEMORY. Local. */
 int app_network_parse(const char *text, app_network_choice *choice, eqp_message *message);
 
 /* Measures if --network measure was given, and writes the file on rank 0. Collective. */
@@ -84,9 +84,9 @@ typedef struct app_run_settings {
     const char *memory_text;
     /* derived: app_run_choose() */
     const eqp_method *method;
-    eqp_choice choice; /* what --balance says, options included */
+    eqp_choice choice; /* of --balance, options included */
     eqp_policy_options policy;
-    bool exchange_auto; /* the cheapest plan is taken; else this one: */
+    bool exchange_auto; /* takes the cheapest plan; else this one: */
     eqp_exchange_plan exchange;
     int ncompare;        /* 0: no what-if */
     eqp_choice *compare; /* [ncompare] owned */
@@ -94,69 +94,68 @@ typedef struct app_run_settings {
     int64_t *parts; /* [nparts_list] owned; ascending, all different, 1 to APP_MOST_PARTS */
     app_network_choice network;
     eqp_lazy_options lazy;               /* who makes maps */
-    eqp_message lazy_why;                /* of `auto`: why, by the model; else empty */
+    eqp_message lazy_why;                /* the model's reason for the choice of `auto`; else empty */
     eqp_lazy *makers;                    /* connection to the makers of maps during the run (borrowed); NULL: none */
-    eqp_share_options share;             /* what --share says; owned */
-    eqp_capacities capacities;           /* what --memory-cap says; owned */
-    const eqp_schedule_method *schedule; /* by which a step's loop is handed out; NULL: it is not */
-    eqp_schedule_options schedule_rules; /* how; without weights */
+    eqp_share_options share;             /* of --share; owned */
+    eqp_capacities capacities;           /* of --memory-cap; owned */
+    const eqp_schedule_method *schedule; /* hands out a step's loop; NULL: it is not handed out */
+    eqp_schedule_options schedule_rules; /* without weights */
 } app_run_settings;
 
-/* --generate, --restart, --max-particles, --steps, --dt, --seed; and --balance to --progress. Their texts can be
- * replaced: see app_option_text. */
+/* --generate, --restart, --max-particles, --steps, --dt, --seed; and --balance to --progress. app_option_text replaces
+ * their texts. */
 extern const app_option_list app_run_input, app_run_output;
 
-/* Exactly one of snapshot, generate and restart; --output-every only with --output, --parts and --compare only
+/* Exactly one of snapshot, generate and restart; --output-every only with --output; --parts and --compare only
  * together. EQP_OK or EQP_ERR_ARGUMENT. */
 int app_run_check_inputs(const char *program, const app_run_settings *run, eqp_message *message);
 
-/* The same of outputs and what-ifs alone. */
+/* The same checks for outputs and what-ifs only. */
 int app_run_check_outputs(const char *program, const app_run_settings *run, eqp_message *message);
 
-/* Looks --balance, --compare and --schedule up, methods in the library's table and then among the app's own rows (NULL:
- * none), and reads --rebalance, --share, --memory-cap, --exchange, --parts and --network. A text that is NULL counts as
- * its default. EQP_OK; EQP_ERR_UNKNOWN, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY with a line, and then nothing is owned. */
+/* Looks up --balance, --compare and --schedule, methods in the library's table and then among the app's own rows (NULL:
+ * none), and reads --rebalance, --share, --memory-cap, --exchange, --parts and --network. A NULL text means the
+ * default. EQP_OK; EQP_ERR_UNKNOWN, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY with a message; nothing is owned on error. */
 int app_run_choose(const char *program, const eqp_methods *own, app_run_settings *run, eqp_message *message);
 
-/* Frees what app_run_choose() has made; legal for settings that are zero, and twice. */
+/* Frees the results of app_run_choose(); legal for zeroed settings, and twice. */
 void app_run_settings_free(app_run_settings *run);
 
-/* How the run is balanced, as its balancer wants to hear it. */
+/* Options of the run's balancer. */
 eqp_balancer_options app_run_balancing(const app_run_settings *run);
 
-/* eqp_balancer_create(), with a line that begins with the program where an option cannot be. */
+/* eqp_balancer_create() with a message that begins with the program for invalid options. */
 int app_run_balancer_create(const char *program, MPI_Comm comm, const eqp_problem *problem,
                             const eqp_balancer_options *options, eqp_balancer **balancer, eqp_message *message);
 
-/* Checks that declared speeds fit the ranks: EQP_OK, or EQP_ERR_ARGUMENT with a line. */
+/* Checks that declared speeds fit the number of ranks. EQP_OK, or EQP_ERR_ARGUMENT with a message. */
 int app_run_check_ranks(const char *program, const app_run_settings *run, int nranks, eqp_message *message);
 
-/* A number >= 0 that differs (almost surely) where two settings want different runs: inputs, steps, balancing,
- * what-ifs; not where they write or show something else. Local. */
+/* A number >= 0 that differs (almost surely) between settings of different runs: inputs, steps, balancing, what-ifs.
+ * Ignores outputs and display. Local. */
 int64_t app_run_settings_hash(const app_run_settings *run);
 
-/* Limits without --max-particles: particles of a file, and particles for each of its bytes; the larger one holds. */
+/* Limits without --max-particles: particles of a file, and particles per byte; the larger limit applies. */
 #define APP_PARTICLES_OF_A_FILE 1000000
 #define APP_PARTICLES_PER_BYTE 4
 
-/* Before memory is asked for: are n particles, or nodes, of an input few enough? bytes: of its files; 0: it is
- * generated, and without --max-particles its own options are the limit. EQP_OK, or EQP_ERR_DATA with a line. */
+/* Checks the number n of particles or nodes of an input before memory is allocated. bytes: of its files; 0 for
+ * generated inputs, which without --max-particles are limited by their own options. EQP_OK, or EQP_ERR_DATA with a
+ * message. */
 int app_run_check_particles(const app_run_settings *run, const char *input, int64_t n, int64_t bytes,
                             eqp_message *message);
 
-/* The file that is read: snapshot or restart; NULL where the input is generated. */
+/* The snapshot or restart file to read; NULL if the input is generated. */
 const char *app_run_input_path(const app_run_settings *run);
 
-/* True if the user asked for a list: `--balance help`, `--generate help`. */
+/* True if the value asks for a list: `--balance help`, `--generate help`. */
 bool app_run_asks(const char *value);
 
-/* The text for `--balance help`: owned by the caller. EQP_OK or EQP_ERR_MEMORY. */
+/* The texts for help with methods, schedules and generators: owned by the caller. EQP_OK or EQP_ERR_MEMORY. */
 int app_run_list_methods(const eqp_methods *own, char **text);
 
-/* The text for `--schedule help`: likewise. */
 int app_run_list_schedules(char **text);
 
-/* The text for `--generate help`: likewise. */
 int app_run_list_recipes(const app_recipes *table, char **text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --share and --memory-cap: one value for each rank, or fewer, which repeat. */
+/* --share and --memory-cap: one value per rank, or a shorter list, which is repeated. */
 #include "options.h"
 #include "run_settings.h"
 
@@ -13,7 +13,7 @@
 /* Words of --share, before a colon. */
 #define WORDS "equal|speeds|measured|model"
 
-/* Largest ratio of two declared speeds. A slower rank is better left out. */
+/* Reciprocal of the largest ratio of two declared speeds; a slower rank is better left out. */
 #define LEAST_SPEED 1e-3
 
 static void scale_to_mean_one(int n, double *speed)
@@ -28,7 +28,6 @@ static void scale_to_mean_one(int n, double *speed)
     }
 }
 
-/* Reads S,S,... */
 static int read_speeds(const char *text, eqp_share_options *choice, eqp_message *message)
 {
     char **words = NULL;
@@ -46,7 +45,7 @@ static int read_speeds(const char *text, eqp_share_options *choice, eqp_message 
         most = code == EQP_OK ? fmax(most, speed[i]) : most;
     }
     for (int i = 0; i < n && code == EQP_OK; i++) {
-        speed[i] /= most; /* sums of huge ones overflow */
+        speed[i] /= most; /* sums of huge speeds would overflow */
         if (speed[i] < LEAST_SPEED) {
             eqp_message_set(message, "'%.40s' is less than a thousandth of the largest speed", words[i]);
             code = EQP_ERR_ARGUMENT;
@@ -111,10 +110,10 @@ int app_share_check(const eqp_share_options *choice, int64_t nparts, eqp_message
     return EQP_ERR_ARGUMENT;
 }
 
-/* Letters behind a number of bytes, each for 1024 times the one before. */
+/* Suffixes of a number of bytes; each is 1024 times the previous one. */
 static const char letters[] = "KMGT";
 
-/* A number > 0 that ends where `end` begins. */
+/* A positive number that fills the first `length` characters of the text. */
 static int read_number(const char *text, size_t length, double *number)
 {
     char digits[64];
@@ -141,7 +140,6 @@ static int read_bytes(const char *word, double *bytes, eqp_message *message)
     return EQP_OK;
 }
 
-/* Xmean. */
 static int read_mean(const char *text, size_t length, eqp_capacities *capacities, eqp_message *message)
 {
     double times = 0.0;

@@ -59,7 +59,6 @@ static void print_failure(int rank, int code, const eqp_message *message)
     }
 }
 
-/* An answer, and the exit status that it leads to. */
 static int print_owned(const char *program, int rank, int code, char *text, eqp_message *message)
 {
     if (code == EQP_OK && rank == 0) {
@@ -71,7 +70,7 @@ static int print_owned(const char *program, int rank, int code, char *text, eqp_
     return app_exit_status(code);
 }
 
-/* The command as it was given, for the report. */
+/* Command line as given, for the report. */
 static char *join_command(int argc, char **argv)
 {
     size_t room = 1;
@@ -87,7 +86,7 @@ static char *join_command(int argc, char **argv)
     return text;
 }
 
-/* A first line for programs; what else a report of trouble needs. text: owned by the caller. */
+/* First line for programs, then details for bug reports. text: owned by the caller. */
 static int describe_version(const char *name, char **text)
 {
     static const char format[] = "%s %s\ncommit   %s\ncompiler %s\nMPI      %s\n";
@@ -147,7 +146,7 @@ done:
     return code;
 }
 
-/* Answers --help, --version and the requests of the app. -1: there is a run to make. */
+/* Answers --help, --version and the requests of the app. -1: a run follows. */
 static int answer_questions(const app_program *program, int rank, app_action action, eqp_message *message)
 {
     const char *name = program->line->program;
@@ -162,7 +161,7 @@ static int answer_questions(const app_program *program, int rank, app_action act
     return code == EQP_OK && text == NULL ? -1 : print_owned(name, rank, code, text, message);
 }
 
-/* Ranks may be started with lines of their own, and so with kernels of their own; but all must want the same run. */
+/* Ranks may be started with different command lines, so with different kernels; but all must want the same run. */
 static int agree_on_settings(MPI_Comm world, const app_program *program, eqp_message *message)
 {
     const app_run_settings *run = settings_of(program);
@@ -181,7 +180,7 @@ typedef struct ending {
     bool lost;
 } ending;
 
-/* Run by the ranks of the run. */
+/* Called by the ranks of the run. */
 static int measure_network(const app_program *program, MPI_Comm comm, app_run_settings *run, eqp_message *message)
 {
     eqp_message inner = {""};
@@ -194,7 +193,7 @@ static int measure_network(const app_program *program, MPI_Comm comm, app_run_se
     return code;
 }
 
-/* The run, with the bytes that go to each rank added up: the record tells them. */
+/* Runs and sums the bytes sent to each rank for the record. */
 static int simulate(const app_program *program, MPI_Comm comm, const char *command, ending *end, eqp_message *message)
 {
     int64_t *bytes = NULL;
@@ -210,7 +209,7 @@ done:
     return code;
 }
 
-/* The run on the ranks that are not given away; those that are make its maps meanwhile. */
+/* The run, on the ranks that are not set aside; the others make its maps meanwhile. */
 static int run_with_makers(const app_program *program, MPI_Comm world, const char *command, ending *end,
                            eqp_message *message)
 {
@@ -231,7 +230,7 @@ static int run_with_makers(const app_program *program, MPI_Comm world, const cha
         return code;
     }
     if (eqp_lazy_serves(lazy)) {
-        app_signals_keep(); /* the run leaves, and then so do they */
+        app_signals_keep(); /* a signal ends the run, and with it the makers */
         code = eqp_balancer_serve(lazy, program->own);
     } else {
         app_signals_share(mine);
@@ -276,8 +275,8 @@ done:
     return code == EQP_OK && end.stopped != 0 ? 128 + end.stopped : app_exit_status(code);
 }
 
-/* Every step takes and gives back arrays of some bytes per particle. glibc keeps blocks below a limit that grows with
- * what is freed: without a fixed one, ranks with a million particles hold a quarter more than they use. */
+/* Every step allocates and frees arrays of some bytes per particle. glibc keeps blocks below a limit that grows with
+ * the freed sizes; without a fixed limit, ranks with a million particles hold 25 % more than they use. */
 static void give_large_blocks_back(void)
 {
 #ifdef __GLIBC__
@@ -286,7 +285,7 @@ static void give_large_blocks_back(void)
 #endif
 }
 
-/* A file or socket that got the number of a closed stdout would get its text, too. */
+/* A file or socket with the descriptor of a closed stdout would receive its text. */
 static void open_closed_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -318,7 +317,7 @@ int app_main(const app_program *program, MPI_Comm world, int argc, char **argv)
     status = run_program(program, world, rank, argc, argv, &lost);
     app_signals_restore();
     app_signals_last_words(NULL);
-    if (!lost) { /* else it would wait for those who do not answer any more */
+    if (!lost) { /* MPI_Finalize would wait for ranks that no longer answer */
         MPI_Finalize();
     }
     return status;
@@ -352,7 +351,7 @@ static void show_progress(const app_run *run, int64_t first, double begin)
     }
 }
 
-/* Signals reach ranks at different times: all stop when one has one. */
+/* Signals reach ranks at different times; all ranks stop once one has a signal. */
 static int agree_signal(MPI_Comm comm)
 {
     int pending = app_signals_pending();
@@ -380,7 +379,7 @@ static int write_restart(const app_run *run, bool within, eqp_message *message)
     return code;
 }
 
-/* True if --output is a regular file, to which other files can refer. Collective. */
+/* True if --output is a regular file, which other files can refer to. Collective. */
 static int has_name(const app_run *run, bool numbered)
 {
     char *target = NULL;
@@ -393,7 +392,7 @@ static int has_name(const app_run *run, bool numbered)
     return !numbered && MPI_Bcast(&named, 1, MPI_INT, 0, run->comm) != MPI_SUCCESS ? 0 : named;
 }
 
-/* A snapshot, under --output's name or a numbered one, and what shows the series. */
+/* Writes a snapshot under --output's name or a numbered one, and the file that shows the series. */
 static int write_snapshot(const app_run *run, app_series *series, bool numbered, eqp_message *message)
 {
     const char *output = run->settings->output;
@@ -412,7 +411,6 @@ done:
                                                                            : code;
 }
 
-/* True if the present step gets a numbered snapshot. */
 static bool is_due(const app_run *run)
 {
     const app_run_settings *s = run->settings;
@@ -441,7 +439,6 @@ done:
     return code;
 }
 
-/* Output that waits for a step that will not come. */
 static int tell_failed(const app_run *run, eqp_message *message)
 {
     int code = EQP_OK;
@@ -453,7 +450,7 @@ static int tell_failed(const app_run *run, eqp_message *message)
     return eqp_agree(run->comm, code, message);
 }
 
-/* A signal came during a step, which was not taken to its end. */
+/* Ends a run after a signal interrupted a step. */
 static int abandon_step(const app_run *run, int64_t before, app_series *series, eqp_message *message)
 {
     const bool whole = run->owes == NULL || *run->owes == 0;

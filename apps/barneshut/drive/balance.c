@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The step and its balancer: new maps, what the step has cost, and where its ranks meet: between its forces, when it is
- * recorded, and when it has failed. */
+/* Balancing within a step: new maps, the step's costs, and its collective calls: between its forces, at its record, and
+ * after a failure. */
 #include "step.h"
 
 #include "../../report/run_record.h"
@@ -47,7 +47,7 @@ int bh_balance_ask(bh_simulation *sim, eqp_message *message)
         EQP_TRY(eqp_agree(sim->comm, sim->code, NULL));
         EQP_TRY(bh_balance_map(sim, message));
         sim->costs.begin = eqp_busy_seconds();
-    } else { /* tells it the length of the run, which a restart may change */
+    } else { /* passes the length of the run, which a restart may change */
         (void)eqp_balancer_advise(sim->balancer, steps_left(sim), &keep, NULL);
     }
 done:
@@ -144,7 +144,6 @@ static bh_rank_row row_of(const bh_simulation *sim)
     return row;
 }
 
-/* Sums over this rank's particles. */
 static void make_sums(const bh_simulation *sim, double kick, bh_sums *sums)
 {
     const bh_particles *p = &sim->domain.particles;
@@ -152,7 +151,7 @@ static void make_sums(const bh_simulation *sim, double kick, bh_sums *sums)
     bh_sums_make(p->n, p->m, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->ax, p->ay, p->az, p->pot, kick, p->rung, sums);
 }
 
-/* Numbers beyond the range of a double make everything after them worthless. */
+/* Values beyond the range of a double make all later results worthless. */
 static int check_finite(const bh_step *now, eqp_message *message)
 {
     const bh_sums *sums = &now->sums;
@@ -166,7 +165,7 @@ static int check_finite(const bh_step *now, eqp_message *message)
     return EQP_ERR_DATA;
 }
 
-/* Rows arrive with as many substeps as there are phases; here each has room for all. */
+/* Rows arrive with one substep per phase; here each gets room for all. */
 static void spread_rows(int n, bh_rank_row *row, size_t bytes)
 {
     for (int r = n - 1; r >= 0; r--) {
@@ -175,7 +174,7 @@ static void spread_rows(int n, bh_rank_row *row, size_t bytes)
     }
 }
 
-/* targets: of the phase's last substep; a particle and itself are no interaction. */
+/* targets: of the phase's last substep; a particle with itself is no interaction. */
 static bh_phase phase_of(int n, const bh_rank_row *row, int phase, int64_t turns, int64_t targets)
 {
     bh_substep sum = {0}, most = {0};
@@ -198,7 +197,6 @@ static bh_phase phase_of(int n, const bh_rank_row *row, int phase, int64_t turns
                       .messages_max = (int64_t)most.messages_sent};
 }
 
-/* The step over all ranks, from their rows. */
 static void sum_rows(bh_simulation *sim, int nphases)
 {
     const bh_costs *costs = &sim->costs;
@@ -213,7 +211,7 @@ static void sum_rows(bh_simulation *sim, int nphases)
     now->pairs = (int64_t)pairs;
     for (int r = 0; r < sim->rungs.n; r++) {
         now->active[r] = costs->active[r];
-        now->pairs -= now->active[r]; /* a particle and itself are no interaction */
+        now->pairs -= now->active[r]; /* a particle with itself is no interaction */
     }
     for (int k = 0; k < nphases; k++) {
         now->phase[k] = phase_of(sim->domain.nranks, sim->row, k, costs->turns[k], costs->targets[k]);
@@ -222,7 +220,7 @@ static void sum_rows(bh_simulation *sim, int nphases)
     now->common.interactions = now->pairs + now->cells;
 }
 
-/* One allreduce for all: costs, conserved sums, the rungs and bounds of the next tick, signals, failures. */
+/* One allreduce for costs, conserved sums, the rungs and bounds of the next tick, signals and failures. */
 int bh_balance_record(bh_simulation *sim, double kick, eqp_message *message)
 {
     bh_step *now = &sim->now;
@@ -265,8 +263,8 @@ done:
     return code;
 }
 
-/* A tree drifts while less than this part of all particles is active, and less than that part has left its leaves.
- * Beyond a quarter the forces take so long that building a tree no longer shows. */
+/* A tree drifts while fewer than these shares of all particles are active and have left their leaves. Above a quarter,
+ * building a tree is cheap compared to the forces. */
 #define DRIFT_ACTIVE 0.25
 #define DRIFT_LOOSE 0.0625
 
@@ -284,8 +282,8 @@ void bh_predict(const bh_simulation *sim, double kick, double low[6], double *on
     }
 }
 
-/* With many active particles the tree is built anew, which costs less than their forces; and where many have left their
- * leaves, as loose cells must be opened. */
+/* With many active particles a new tree costs less than their forces; with many outside their leaves, loose cells would
+ * have to be opened. */
 static bool may_drift(const bh_simulation *sim, int64_t tick, double loose)
 {
     const double all = (double)sim->input.total;
@@ -302,7 +300,7 @@ bool bh_tree_may_drift(const bh_simulation *sim)
     return may_drift(sim, sim->tick, sim->loose);
 }
 
-/* Bounds are for a new tree: they are not found if the tree will drift with the rungs of now. If the new rungs do not
+/* Bounds serve a new tree, so they are skipped if the tree will drift with the present rungs. If the new rungs do not
  * let it drift, the domain finds the box itself. */
 void bh_agree_on_rungs(bh_simulation *sim)
 {
@@ -321,7 +319,7 @@ void bh_agree_on_rungs(bh_simulation *sim)
     }
 }
 
-/* A restart completes the step: velocities miss its last kick, and forces are those of the tick before. */
+/* A restart completes the step: velocities lack its last kick, and forces are those of the tick before. */
 static void leave_step(bh_simulation *sim)
 {
     sim->kick = 0.5 * sim->dt;

@@ -45,7 +45,6 @@ static const app_option table[] = {
         .choices = "auto|plain|avx2|avx512", .fallback = "auto"),
 };
 
-/* Help texts of shared options, for particles. */
 static const app_option_text texts[] = {
     {.name = "generate", .help = "make the particles instead of reading them; 'help' lists the kinds"},
     {.name = "dt",
@@ -113,8 +112,7 @@ static int check_rungs(const bh_settings *s, eqp_message *message)
     return EQP_OK;
 }
 
-/* --theta alone selects the geometric criterion. With a cutoff no criterion applies, and no forces are needed for it.
- */
+/* --theta alone selects the geometric criterion. With a cutoff no criterion applies and it needs no forces. */
 static void choose_opening(bh_settings *s)
 {
     const bool named = app_options_given(&command_line, s, "opening");

@@ -18,7 +18,7 @@ static const int ghosts[BH_PHASES] = {[BH_PHASE_GHOSTS] = 1};
 
 _Static_assert(BH_RUNGS_MAX <= EQP_CYCLE_PHASES, "a phase for each rung");
 
-/* The phases of a step with particles down to the deepest rung, as if they did not move. */
+/* The phases of a step for particles down to the deepest rung, as if they did not move. */
 static int cycle(void *user, eqp_cycle_turns *phases)
 {
     const bh_problem *p = user;
@@ -91,7 +91,7 @@ done:
     return code;
 }
 
-/* Builds the tree, has all groups computed at home, and fetches the trees that they need. */
+/* Builds the tree, assigns all groups to their homes, and fetches the trees they need. */
 static int bring_home(bh_problem *p)
 {
     bh_domain *domain = p->domain;
@@ -110,7 +110,7 @@ done:
     return code;
 }
 
-/* Exchanges the particles' forces for those of the first lists, or back. */
+/* Swaps the particles' forces with those of the first lists, or back. */
 static void take_first(bh_problem *p, bool wanted)
 {
     if (p->first != NULL && !p->moved && wanted != p->has_first) {
@@ -150,7 +150,7 @@ static void close_problem(void *user)
     p->moved = false;
 }
 
-/* A group before anything moved, and its place in a map. */
+/* A group before anything moved, with its place in a map. */
 typedef struct carried {
     uint64_t key;
     eqp_placement placement;
@@ -172,7 +172,6 @@ done:
     return code;
 }
 
-/* Placements of the present groups from those of the groups before. */
 static int carry(const bh_problem *of, const eqp_placement *placement, eqp_placement **found)
 {
     const bh_domain *domain = of->domain;
@@ -219,7 +218,6 @@ done:
     return code;
 }
 
-/* Every particle of a group gets the group's number in `to`. */
 static void number_groups(const bh_domain *domain, int64_t first, int64_t *to)
 {
     for (int64_t g = 0; g < domain->ngroups; g++) {
@@ -239,7 +237,6 @@ static int label(void *user, int64_t first)
     return EQP_OK;
 }
 
-/* Remembers the groups at the first of several steps. */
 static int remember_groups(bh_problem *of)
 {
     bh_domain *domain = of->domain;
@@ -258,7 +255,6 @@ static int remember_groups(bh_problem *of)
     return code;
 }
 
-/* The state to return to before groups get another size. */
 static int keep_state(bh_problem *of)
 {
     bh_domain *domain = of->domain;
@@ -285,8 +281,8 @@ static void put_back(bh_problem *of)
     }
 }
 
-/* Groups of another size, of the same particles. Homes always follow from those of the last step, so that a size has
- * the same groups on the same ranks each time. */
+/* Regroups the same particles at another size. Homes always follow from those of the last step, so that a size has the
+ * same groups on the same ranks each time. */
 static int grain(void *user, int number)
 {
     bh_problem *of = user;
@@ -310,7 +306,7 @@ void bh_problem_forget(bh_problem *problem)
     bh_homes_free(&problem->homes);
 }
 
-/* Kick and drift, as a step of one size does for all; a group follows the tag of its middle particle. */
+/* Kick and drift with one step size for all; a group follows the tag of its middle particle. */
 static int advance(void *user, eqp_message *message)
 {
     bh_problem *of = user;
@@ -323,7 +319,7 @@ static int advance(void *user, eqp_message *message)
     take_first(of, false);
     EQP_TRY(keep_state(of));
     EQP_TRY(remember_groups(of));
-    if (!of->has_kept) { /* particles change their order for good */
+    if (!of->has_kept) { /* particles are reordered for good */
         free(of->first);
         of->first = NULL;
     }
@@ -344,9 +340,9 @@ done:
     return code;
 }
 
-/* Seconds on a core of a machine with AVX-512; calls as tests/steps counts them, and two more if some group is
- * computed away from home, as is usual. The top's allgather is counted separately, that of the ranks' rows is not.
- * Messages between earlier partners need no announcement. */
+/* Seconds on a core with AVX-512. Calls as counted by tests/steps, plus two if some group is computed away from home,
+ * as usual. The allgather of the top is counted separately; that of the ranks' rows is not. Messages between earlier
+ * partners need no announcement. */
 static const eqp_overhead overhead = {.held = 2.1e-7,
                                       .ghost = 9e-8,
                                       .byte = 3e-9,
@@ -359,9 +355,9 @@ static const eqp_overhead overhead = {.held = 2.1e-7,
  * with 8 to 91 substeps in a step. */
 static const eqp_overhead substep = {.held = 2.6e-8, .ghost = 9e-8, .byte = 3e-9, .part = 1.1e-4, .calls = 3};
 
-/* From the peaks of processes with 5000 to 200,000 particles, even and uneven, by glibc: at most 12 % below
- * and 24 % above them. held: particles, groups, tree and keys; ghost: entries of lists; byte: packed and received
- * messages and bundles; fixed: the program, its libraries and MPI. */
+/* From the peaks of processes with 5000 to 200,000 particles, even and uneven, with glibc: at most 12 % below and 24 %
+ * above them. held: particles, groups, tree and keys; ghost: entries of lists; byte: packed and received messages and
+ * bundles; fixed: the program, its libraries and MPI. */
 static const eqp_memory memory = {.fixed = 3.2e7, .held = 290, .ghost = 220, .byte = 2.9};
 
 /* Gives the shortest modelled steps of `hypergraph` between 0.004 and 0.12, on 16 to 256 parts. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gravity as the balancer sees it (<equipoise/problem.h>): owners are groups, what they touch are opened cells. */
+/* Gravity as the balancer sees it (<equipoise/problem.h>): owners are groups, and their pins are opened cells. */
 #ifndef BH_PROBLEM_H
 #define BH_PROBLEM_H
 
@@ -12,10 +12,10 @@
 
 /* ---- trace.c ---- */
 
-/* Traces a force evaluation in one phase (motion.h) by an assumed map on any number of parts: every part's work, and
- * the messages to and from it in each phase of the exchange, as evaluate.c would send them. */
+/* Traces a force evaluation in one phase (motion.h) by an assumed map on any number of parts: each part's work, and its
+ * messages in each phase of the exchange, as evaluate.c would send them. */
 
-/* The groups at home, whose essential trees are here. */
+/* Groups at home, with their essential trees. */
 typedef struct bh_trace {
     const bh_domain *domain;
     const bh_mac *mac;
@@ -32,39 +32,39 @@ int bh_trace_map(const bh_trace *trace, int nparts, const eqp_map *map, const eq
 
 /* ---- problem.c ---- */
 
-/* Set what is borrowed, the rest is zero; must stay where it is while its balancer lives. */
+/* Set what is borrowed and zero the rest; must not move while its balancer lives. */
 typedef struct bh_problem {
     bh_domain *domain;
     bh_evaluator *evaluator;
-    eqp_balancer *balancer; /* whose costs are used and learnt */
+    eqp_balancer *balancer; /* its costs are used and learnt */
     const double *dt;       /* of the next step */
     const bh_rungs *rungs;
     const double *on_rung; /* [n of the rungs] particles on each, of all ranks */
-    int64_t bytes;         /* sent for surveys; the reader clears it */
-    double *first; /* [4][particles] forces by which the first lists were made, for comparisons: bh_forces_keep(), owned
-                      by the simulation; NULL: the present ones */
-    /* Where groups come in several sizes: */
-    int ngrains; /* 0: in one */
+    int64_t bytes;         /* sent for surveys; whoever reads it clears it */
+    double *first; /* [4][particles] forces that the first lists were made with, for comparisons: bh_forces_keep(),
+                      owned by the simulation; NULL: the present ones */
+    /* If groups come in several sizes: */
+    int ngrains; /* 0: one size */
     int size[BH_NGROUP_SIZES];
-    bh_homes homes;    /* of the last step, while sizes are tried; n 0: none are */
-    bh_particles kept; /* as they were before they moved, while has_kept, and the box that their keys are of */
+    bh_homes homes;    /* of the last step, while sizes are tried; n 0: none */
+    bh_particles kept; /* state before they moved, while has_kept, and the box of their keys */
     bh_box box;
     bool has_kept, drifted; /* bh_domain.drifted */
     /* Between open and close: */
     bh_trace trace;
     bh_tasks tasks;
-    bool has_first; /* the forces of the particles and `first` are exchanged */
+    bool has_first; /* the particles' forces and `first` are swapped */
     bool moved;
     int64_t nbefore; /* groups at home before anything moved */
     uint64_t *key;   /* [nbefore] of these groups */
     int64_t *before; /* [groups now] number of each among those of all ranks */
 } bh_problem;
 
-/* The balancer's callbacks. Opening the problem for a trace has all groups computed at home: it changes tags and
- * grafted cells, so the tree must be built again before the next evaluation. */
+/* The balancer's callbacks. Opening the problem for a trace assigns all groups to their homes: tags and grafted cells
+ * change, so the tree must be rebuilt before the next evaluation. */
 eqp_problem bh_problem_functions(bh_problem *problem);
 
-/* A map was made: frees the state kept while sizes of groups were tried. Local. */
+/* Call after a map was made: frees the state kept while sizes of groups were tried. Local. */
 void bh_problem_forget(bh_problem *problem);
 
 #endif

@@ -13,7 +13,6 @@
 
 #define NOWHERE (-1) /* home of a cell of the top */
 
-/* A force evaluation that is only counted. */
 typedef struct tracing {
     const bh_trace *trace;
     int nparts;
@@ -23,9 +22,9 @@ typedef struct tracing {
     bh_targets targets;
     bh_homes homes; /* by parts */
     bh_list list;
-    int *ranks;     /* [nparts] parts that compute the group at hand */
+    int *ranks;     /* [nparts] parts that compute the current group */
     int64_t *asked; /* [nparts] 1 + the last request that went there */
-    bool waits;     /* the present share needs cells of another part */
+    bool waits;     /* the current share needs cells of another part */
 } tracing;
 
 static uint64_t cell_end(uint64_t key, int level)
@@ -56,13 +55,12 @@ done:
     return code;
 }
 
-/* A cell still to be visited. */
 typedef struct pending {
     int64_t cell;
     bool below; /* its parent lies below branches */
 } pending;
 
-/* Declares every cell once over all ranks: its home does, and rank 0 for the present top. */
+/* Declares every cell once over all ranks: at its home, or on rank 0 for the present top. */
 static int declare_cells(tracing *t)
 {
     const bh_domain *domain = t->trace->domain;
@@ -93,7 +91,6 @@ static int declare_cells(tracing *t)
     return code;
 }
 
-/* A part needs a cell's children or particles. */
 static int need_cell(tracing *t, uint64_t key, int level, int part)
 {
     const int home = home_of(t, key, level);
@@ -117,7 +114,7 @@ static int need_leaves(tracing *t, const bh_opened *opened, int part)
     return code;
 }
 
-/* The home of a group asks every home whose branches the walk opens, unless that one computes the whole group. */
+/* The home of a group asks every home with branches that the walk opens, unless that home computes the whole group. */
 static int ask(tracing *t, int64_t request, uint64_t key, int level, int asker, int alone)
 {
     const int home = home_of(t, key, level);
@@ -129,7 +126,6 @@ static int ask(tracing *t, int64_t request, uint64_t key, int level, int asker, 
     return eqp_evaluation_need(t->evaluation, BH_PHASE_REQUESTS, request, home);
 }
 
-/* The request for a group that n parts compute. */
 static int ask_for(tracing *t, int64_t group, int asker, int n)
 {
     const bh_tree *tree = &t->trace->domain->tree;
@@ -153,7 +149,7 @@ static int ask_for(tracing *t, int64_t group, int asker, int n)
     return code;
 }
 
-/* A share's work; it overlaps with the exchange of ghosts if it needs none. */
+/* A share's work, which overlaps with the exchange of ghosts if it needs none. */
 static int add_load(tracing *t, const bh_counts *counts, int part)
 {
     const double seconds = eqp_cost_fit_predict(t->trace->costs, counts->of);
@@ -167,7 +163,7 @@ done:
     return code;
 }
 
-/* The work and needs of one part for a group, by the same walk as that part's. choice: NULL for all tiles. */
+/* Work and needs of one part for a group, by the same walk as on that part. choice: NULL for all tiles. */
 static int trace_share(tracing *t, const bh_group *group, const bh_choice *choice, int part)
 {
     const bh_tree *tree = &t->trace->domain->tree;
@@ -180,7 +176,7 @@ static int trace_share(tracing *t, const bh_group *group, const bh_choice *choic
                                      [BH_KIND_GROUP] = 1}};
 
     if (code == EQP_OK && t->list.nabsent > 0) {
-        code = EQP_ERR_INTERNAL; /* the essential tree should be here */
+        code = EQP_ERR_INTERNAL; /* the essential tree should have been fetched */
     }
     t->waits = false;
     for (int64_t i = 0; i < n && code == EQP_OK; i++) {
@@ -210,7 +206,7 @@ static int trace_split(tracing *t, const bh_group *group, int64_t tag, int n)
     return code;
 }
 
-/* A group that its home does not compute alone is sent to the parts that do, and its forces return. */
+/* A group goes to all parts that compute some of it, and its forces return, unless its home computes it alone. */
 static int send_group(tracing *t, int64_t g, int home, int n)
 {
     const bh_group *group = &t->targets.group[g];
@@ -277,7 +273,7 @@ done:
     return code;
 }
 
-/* In every substep a part drifts, sorts and puts into its tree all its particles, active or not. */
+/* In every substep a part drifts, sorts and inserts all of its particles, active or not. */
 static int hold_all(tracing *t)
 {
     const bh_domain *domain = t->trace->domain;

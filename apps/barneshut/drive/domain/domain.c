@@ -34,7 +34,7 @@ void bh_domain_free(bh_domain *domain)
     bh_homes_free(&domain->homes);
 }
 
-/* This rank's bounds: low, then minus high, so that one minimum finds all six. */
+/* Bounds of this rank: low, then minus high, so that one minimum reduces all six. */
 static void find_bounds(const bh_particles *p, double bound[6])
 {
     for (int a = 0; a < 6; a++) {
@@ -48,7 +48,7 @@ static void find_bounds(const bh_particles *p, double bound[6])
     }
 }
 
-/* bound: of all ranks; NULL: not known. Box and code are the same on all ranks. */
+/* bound: of all ranks; NULL: unknown. Box and code are the same on all ranks. */
 static int find_box(const bh_domain *domain, const double *bound, bh_box *box)
 {
     double least[6];
@@ -62,13 +62,13 @@ static int find_box(const bh_domain *domain, const double *bound, bh_box *box)
         }
     }
     if (least[0] == DBL_MAX) {
-        memset(least, 0, sizeof least); /* no particles anywhere */
+        memset(least, 0, sizeof least); /* no particles on any rank */
     }
     const double hi[3] = {-least[3], -least[4], -least[5]};
     return bh_box_enclosing(least, hi, box);
 }
 
-/* Cuts homes anew so that every rank gets equally many particles along the curve. Keys are sorted. */
+/* Cuts homes into equal numbers of particles along the curve. Keys are sorted. */
 static int rehome_by_count(bh_domain *domain)
 {
     uint64_t *cut = NULL;
@@ -98,11 +98,11 @@ static int compute_keys(bh_domain *domain)
     return code == EQP_OK ? bh_particles_sort(p) : code;
 }
 
-/* Most particles that a rank sends at a time, 2 MiB, so that a migration of nearly all of them, such as the first one,
- * needs no second copy. */
+/* Most particles that a rank sends at a time, 2 MiB, so that no second copy is needed even if nearly all migrate, as at
+ * first. */
 #define MIGRATION_ROUND 16384
 
-/* Particles that leave, as records, with their new homes. */
+/* Leaving particles as records, with their new homes. */
 typedef struct leavers {
     int64_t n;
     int *home;         /* [n] */
@@ -115,7 +115,7 @@ static void leavers_free(leavers *out)
     free(out->records);
 }
 
-/* Moves the particles that stay to the front, in order, and counts them. */
+/* Moves the staying particles to the front, in order, and counts them. */
 static int part_leavers(bh_domain *domain, int64_t *nstay)
 {
     const bh_homes *homes = &domain->homes;
@@ -157,8 +157,7 @@ static void pack_round(bh_domain *domain, int64_t n, leavers *out)
     p->n -= n;
 }
 
-/* Arrivals go between the particles that stay and those that still have to leave; some of the latter move behind them.
- */
+/* Arrivals go between the staying particles and those still to leave; some of the latter move behind them. */
 static int take_in(bh_particles *p, int64_t nstay, int64_t n, const uint64_t *records)
 {
     const int64_t old = p->n, waiting = old - nstay, moved = waiting < n ? waiting : n;
@@ -175,8 +174,8 @@ static int take_in(bh_particles *p, int64_t nstay, int64_t n, const uint64_t *re
     return code;
 }
 
-/* One round: up to MIGRATION_ROUND particles behind nstay leave, and new ones arrive. *left: still to leave, on all
- * ranks. code: of this rank so far, which it returns. */
+/* One round: up to MIGRATION_ROUND particles behind nstay leave, and new ones arrive. *left: still to leave, over all
+ * ranks. code: of this rank so far; returned. */
 static int migrate_round(bh_domain *domain, leavers *out, int64_t *nstay, int64_t *left, int code)
 {
     const int64_t waiting = code == EQP_OK ? domain->particles.n - *nstay : 0;
@@ -196,7 +195,7 @@ static int migrate_round(bh_domain *domain, leavers *out, int64_t *nstay, int64_
     return code;
 }
 
-/* code: of this rank so far, which it returns. Collective. */
+/* code: of this rank so far; returned. Collective. */
 static int move_leavers(bh_domain *domain, bh_migration *migration, int code)
 {
     bh_particles *p = &domain->particles;
@@ -234,7 +233,7 @@ int bh_domain_migrate(bh_domain *domain, const double *bound, bh_migration *migr
     if (failed != EQP_OK) {
         return failed;
     }
-    const bool changed = !domain->has_box || memcmp(&box, &domain->box, sizeof box) != 0; /* on all ranks or none */
+    const bool changed = !domain->has_box || memcmp(&box, &domain->box, sizeof box) != 0; /* the same on all ranks */
     domain->box = box;
     domain->has_box = true;
     code = code == EQP_OK ? compute_keys(domain) : code;
@@ -250,14 +249,13 @@ done:
     return code;
 }
 
-/* Homes that follow the groups. */
 static int follow_groups(const bh_domain *domain, const int *rank_of_group, bh_homes *homes)
 {
     bh_home_run *runs = NULL, *all = NULL;
     int64_t n = 0, ntotal = 0, interval = -1;
     int code = eqp_array_create(&runs, domain->ngroups, sizeof *runs);
 
-    /* A run ends where the rank changes, or where other homes lie between two of this rank's groups. */
+    /* A run ends at a change of rank, or if other homes lie between two groups of this rank. */
     for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
         uint64_t begin = domain->particles.key[domain->group[g].first];
         int64_t here = bh_homes_find(&domain->homes, begin);
@@ -340,7 +338,7 @@ done:
     return code;
 }
 
-/* The gatherer of tops lasts from step to step. Collective. */
+/* The gatherer of tops is kept from step to step. Collective. */
 static int open_tops(bh_domain *domain)
 {
     return domain->tops == NULL
@@ -379,7 +377,6 @@ done:
     return EQP_OK;
 }
 
-/* 1 if another rank computes some group of this one, whole or in part; else 0. */
 static int64_t has_away(const bh_domain *domain)
 {
     bool found = false;
@@ -402,7 +399,7 @@ static eqp_route_counts count_top(const bh_domain *domain, int64_t n)
     return (eqp_route_counts){levels, levels, bytes, bytes};
 }
 
-/* code: of this rank so far; returns the same. Collective. */
+/* code: of this rank so far; returned. Collective. */
 static int join_tops(bh_domain *domain, int code)
 {
     bh_tree *tree = &domain->tree;

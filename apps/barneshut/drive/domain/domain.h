@@ -19,8 +19,8 @@ typedef struct bh_domain {
     int leaf_size, group_size;
     bool has_box;
     bh_box box;
-    bool drifted;  /* keys, box, homes and groups are of an earlier time; the same on all ranks */
-    int64_t loose; /* this rank's particles that have left their leaves too far since then, see bh_tree_drift() */
+    bool drifted;  /* keys, box, homes and groups are from an earlier time; the same on all ranks */
+    int64_t loose; /* particles of this rank that have left their leaves too far since then, see bh_tree_drift() */
     bh_homes homes;
     bh_particles particles;
     bh_tree tree;
@@ -36,7 +36,7 @@ typedef struct bh_domain {
 
 typedef struct bh_migration {
     bool box_changed;  /* keys have a new meaning; homes were cut again by count */
-    int64_t particles; /* that left this rank */
+    int64_t particles; /* sent by this rank */
     int64_t bytes;     /* sent for them */
 } bh_migration;
 
@@ -44,19 +44,19 @@ typedef struct bh_migration {
 void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_size, bool bare);
 void bh_domain_free(bh_domain *domain); /* collective */
 
-/* The parts of a step take the code of this rank so far and return it, or their own: a rank that has failed goes
- * through the rest of the step, and all ranks learn of it at the end. */
+/* The parts of a step take this rank's code so far and return it or their own. A rank that has failed continues through
+ * the step, and all ranks learn of it at the end. */
 
-/* New keys, unless the domain has drifted, and every particle to its home, in order. Adds to *migration.
- * bound: of all particles, as bh_rungs_bounds() gives it, or NULL: to be found. Collective. */
+/* Computes new keys, unless the domain has drifted, and moves every particle to its home, in order. Adds to *migration.
+ * bound: of all particles, from bh_rungs_bounds(); NULL: computed here. Collective. */
 int bh_domain_migrate(bh_domain *domain, const double *bound, bh_migration *migration, int code);
 
 /* Builds the tree of this rank's particles, joins the tops of all ranks, makes groups and reads their tags.
  * Collective. */
 int bh_domain_build_tree(bh_domain *domain, int code);
 
-/* Replaces both after a drift: particles stay in their order at their homes, in their cells and groups, of which only
- * moments are computed anew. Bounds of groups remain what they were. Collective. */
+/* Replaces both after a drift: particles keep order, homes, cells and groups, and only moments are recomputed. Bounds
+ * of groups stay. Collective. */
 int bh_domain_drift_tree(bh_domain *domain, int code);
 
 /* Sets homes so that each group lives on rank_of_group [ngroups]; takes effect with the next bh_domain_migrate().
@@ -66,12 +66,12 @@ int bh_domain_rehome(bh_domain *domain, const int *rank_of_group);
 /* Sets the particles' tags, and homes for the next bh_domain_migrate(), from a placement for each group. Collective. */
 int bh_domain_place(bh_domain *domain, const eqp_placement *placement);
 
-/* The homes of an assumed placement of groups on any number of parts: as after bh_domain_rehome() and the next
- * bh_domain_migrate(), if nothing moves. homes: initialised; replaced. Collective. */
+/* Homes for an assumed placement of groups on any number of parts, as after bh_domain_rehome() and the next
+ * bh_domain_migrate() if nothing moves. homes: initialised; replaced. Collective. */
 int bh_domain_plan_homes(const bh_domain *domain, const int *part_of_group, bh_homes *homes);
 
-/* Groups of another size: particles migrate to the homes nearest to these that divide no such group, and the tree is
- * built. Adds to *migration. Collective; the code is that of all ranks. */
+/* Regroups at another size: particles migrate to the homes nearest to these that divide no such group, and the tree is
+ * built. Adds to *migration. Collective; the code of all ranks. */
 int bh_domain_regroup(bh_domain *domain, int group_size, const bh_homes *homes, bh_migration *migration);
 
 #endif

@@ -42,7 +42,7 @@ static int compare_runs(const void *a, const void *b)
     return (first->place > second->place) - (first->place < second->place);
 }
 
-/* Of sorted runs keeps the last at each key and joins neighbours of one rank. */
+/* Keeps the last of the sorted runs at each key and joins neighbours of one rank. */
 static int64_t join_runs(int64_t n, const placed_run *runs, uint64_t *begin, int *rank)
 {
     int64_t kept = 0;
@@ -136,7 +136,8 @@ static uint64_t cell_start(uint64_t key, int level)
     return key & ~(cell_size(level) - 1);
 }
 
-/* This rank's particles in each cell that a boundary divides; a cell that begins at the boundary is not divided. */
+/* Counts this rank's particles in each cell that a boundary divides; a cell that begins at the boundary is not
+ * divided. */
 static void count_divided(const bh_homes *homes, int64_t n, const uint64_t *keys, int64_t *count)
 {
     for (int64_t b = 1; b < homes->n; b++) {
@@ -164,7 +165,7 @@ static uint64_t snapped(uint64_t boundary, const int64_t count[LEVELS], int64_t 
     return boundary;
 }
 
-/* Boundaries that have met leave nothing between them, and neighbours of one rank are one. */
+/* Removes empty intervals and joins neighbours of one rank. */
 static void close_up(bh_homes *homes)
 {
     int64_t kept = 0;
@@ -188,7 +189,7 @@ int bh_homes_snap(bh_homes *homes, MPI_Comm comm, int code, int64_t n, const uin
     if (code == EQP_OK) {
         count_divided(homes, n, keys, homes->count);
     }
-    homes->count[words] = code != EQP_OK; /* the ranks that failed */
+    homes->count[words] = code != EQP_OK; /* sums to the number of failed ranks */
     for (int64_t at = 0; at <= words; at += piece) {
         const int some = (int)(words + 1 - at < piece ? words + 1 - at : piece);
         eqp_wait_begin();

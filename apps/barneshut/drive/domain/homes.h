@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Homes: which rank stores the particles of which interval of the key range. A rank may own many intervals, so that the
- * home of a particle can follow any assignment, not only contiguous ones. Every rank has the whole list. */
+/* Homes: the rank that stores the particles of each interval of the key range. A rank may own many intervals, so that
+ * homes can follow any assignment, not only contiguous ones. Every rank has the whole list. */
 #ifndef BH_HOMES_H
 #define BH_HOMES_H
 
@@ -18,17 +18,17 @@ typedef struct bh_homes {
 void bh_homes_init(bh_homes *homes);
 void bh_homes_free(bh_homes *homes);
 
-/* A key where a run of particles of one home begins. */
+/* First key of a run of particles with one home. */
 typedef struct bh_home_run {
     uint64_t begin;
     int64_t rank;
 } bh_home_run;
 
-/* Takes at least one run, in any order; of runs that begin at one key the last given wins; the first run is stretched
- * down to key 0. Replaces the homes. */
+/* Replaces the homes by at least one run, in any order. The last of several runs at one key wins; the first run is
+ * extended down to key 0. */
 int bh_homes_set(bh_homes *homes, int64_t n, const bh_home_run *runs);
 
-/* Makes `homes`, which is initialised, the same as `from`. */
+/* homes: initialised; becomes a copy. */
 int bh_homes_copy(bh_homes *homes, const bh_homes *from);
 
 /* The interval that holds a key, and its rank. O(log n). */
@@ -38,11 +38,10 @@ int bh_homes_rank(const bh_homes *homes, uint64_t key);
 /* The intervals of one rank; the caller frees *interval. */
 int bh_homes_intervals(const bh_homes *homes, int rank, int *n, bh_interval **interval);
 
-/* Moves every boundary down to the start of the largest octree cell around it that has at most `limit` particles, so
- * that no such cell (no leaf, no target group) is shared by two ranks. keys [n] of this rank's particles, ascending;
- * they need not be at home yet. code: of this rank so far; if one rank has failed all do, with EQP_ERR_REMOTE on the
- * rest. Collective: one allreduce; every rank must hold the same homes. O(boundaries x levels) per
- * rank. */
+/* Moves every boundary down to the start of the largest octree cell around it with at most `limit` particles, so that
+ * no such cell (no leaf, no target group) is shared by two ranks. keys [n]: of this rank's particles, ascending; they
+ * need not be at home yet. code: of this rank so far; if one rank has failed all do, with EQP_ERR_REMOTE on the rest.
+ * Collective: one allreduce; every rank must hold the same homes. O(boundaries x levels) per rank. */
 int bh_homes_snap(bh_homes *homes, MPI_Comm comm, int code, int64_t n, const uint64_t *keys, int64_t limit);
 
 #endif

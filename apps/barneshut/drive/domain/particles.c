@@ -73,7 +73,7 @@ done:
 
 int bh_particles_permute(bh_particles *p, const int64_t *order)
 {
-    /* The spare array takes a field, and the array that the field leaves is the next one's spare. */
+    /* The spare array receives a field, and the field's old array is the next spare. */
     uint64_t *spare = malloc((size_t)(p->capacity > 0 ? p->capacity : 1) * 8);
 
     if (spare == NULL) {
@@ -142,7 +142,6 @@ static bool comes_before(const bh_particles *p, int64_t a, int64_t b)
     return p->key[a] < p->key[b] || (p->key[a] == p->key[b] && p->index[a] < p->index[b]);
 }
 
-/* Length of the sorted beginning. */
 static int64_t count_sorted(const bh_particles *p)
 {
     int64_t n = p->n > 0;
@@ -153,7 +152,6 @@ static int64_t count_sorted(const bh_particles *p)
     return n;
 }
 
-/* The first of the `sorted` particles that comes after particle i. */
 static int64_t find_later(const bh_particles *p, int64_t sorted, int64_t i)
 {
     int64_t low = 0, high = sorted;
@@ -169,7 +167,7 @@ static int64_t find_later(const bh_particles *p, int64_t sorted, int64_t i)
     return low;
 }
 
-/* Inserts the few particles behind the sorted ones, such as arrivals from other ranks. */
+/* Inserts the few unsorted particles at the end, such as arrivals from other ranks. */
 static int insert_last(bh_particles *p, int64_t sorted)
 {
     const int64_t n = p->n - sorted;
@@ -202,8 +200,8 @@ done:
     return code;
 }
 
-/* Ascending numbers of *n <= most particles without which the rest is in order; false if there are more. Of two
- * particles in the wrong order the first one strays if the second one comes after all before it. */
+/* Finds *n <= most particles, ascending, without which the rest is in order; false if there are more. Of two particles
+ * in wrong order the first one is taken if the second comes after all before it. */
 static bool find_strays(const bh_particles *p, int64_t most, int64_t *n, int64_t *place)
 {
     int64_t last = -1, before = -1; /* particles in order */

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every field is eight bytes wide, so that a particle travels as one record of bh_particles_fields() words, which are
- * at most BH_PARTICLE_FIELDS. */
+/* Every field is eight bytes wide, so that a particle is sent as one record of bh_particles_fields() <=
+ * BH_PARTICLE_FIELDS words. */
 #define BH_PARTICLE_FIELDS 18
 
 typedef struct bh_particles {
@@ -21,12 +21,12 @@ typedef struct bh_particles {
             int64_t *id;    /* as in the snapshot */
             int64_t *index; /* place in the snapshot's order: unique, 0 .. N - 1 */
             int64_t *kind;  /* particle type of the snapshot */
-            int64_t *tag;   /* which entry of the interaction-to-rank map its group follows; see map.h */
+            int64_t *tag;   /* entry of the interaction-to-rank map that its group follows; see map.h */
             double *x, *y, *z;
             double *vx, *vy, *vz;
             double *m;
             double *ax, *ay, *az, *pot;
-            int64_t *label; /* of its group when a map was last offered; 0: never */
+            int64_t *label; /* of its group at the last offer of a map; 0: no offer yet */
             int64_t *rung;  /* see <physics/motion.h>; NULL without */
         };
     };
@@ -52,7 +52,7 @@ int bh_particles_resize(bh_particles *p, int64_t n);
 /* copy: not initialised; freed on error. EQP_OK or EQP_ERR_MEMORY. */
 int bh_particles_copy(const bh_particles *p, bh_particles *copy);
 
-/* Reorders: new particle i is old particle order[i]. */
+/* New particle i is old particle order[i]. */
 int bh_particles_permute(bh_particles *p, const int64_t *order);
 
 /* Copies accelerations and potentials: kept [4][n], owned by the caller, free(). EQP_OK or EQP_ERR_MEMORY. */
@@ -64,7 +64,7 @@ void bh_forces_swap(bh_particles *p, double *kept);
 /* Moves the particles at n ascending places to the end; both parts keep their order. */
 int bh_particles_part(bh_particles *p, int64_t n, const int64_t *place);
 
-/* Sorts by (key, index); faster where few are out of order, or only the last ones. */
+/* Sorts by (key, index); faster if only a few, or only the last ones, are out of order. */
 int bh_particles_sort(bh_particles *p);
 
 /* Particle i as a record, and back. record [bh_particles_fields()] words. */

@@ -115,7 +115,7 @@ static uint64_t checksum_of(MPI_Comm comm, const bh_particles *p, int64_t first,
     return app_checksum_sum(comm, bh_input_checksum_rows(moment, first, p->n, word)) + bh_input_checksum_moment(moment);
 }
 
-/* Files of older versions have no checksum; but what was never written is nothing but zeros. Collective. */
+/* Files of older versions have no checksum; but a file that was never written has only zeros. Collective. */
 static int check_restart(MPI_Comm comm, const char *path, const bh_particles *p, const bh_input *input, int64_t first,
                          const eqp_attribute *checksum, eqp_message *message)
 {
@@ -142,7 +142,7 @@ static int check_restart(MPI_Comm comm, const char *path, const bh_particles *p,
     return damaged ? EQP_ERR_FORMAT : EQP_OK;
 }
 
-/* A number that may be missing: then its name becomes NULL, and it stays as it is. */
+/* Reads an optional number: if absent its name becomes NULL and its value stays. */
 static int find_attribute(const eqp_snapshot *snapshot, eqp_attribute *attribute, eqp_message *message)
 {
     eqp_message why = {""};
@@ -170,7 +170,7 @@ static int find_words(const eqp_snapshot *snapshot, app_words *words, eqp_messag
     return code == EQP_ERR_UNKNOWN ? EQP_OK : code;
 }
 
-/* The cells in which particles have drifted, if they had when the file was written. */
+/* Reads the cells in which particles had drifted, if the file has them. */
 static int read_cells(const eqp_snapshot *snapshot, const char *path, int64_t first, int64_t count, bh_particles *p,
                       bh_input *input, eqp_message *message)
 {
@@ -202,7 +202,7 @@ done:
     return code;
 }
 
-/* A step that was stopped goes on with the same number of rungs: ticks are steps of the last one. */
+/* A stopped step continues with the same number of rungs, since ticks are steps of the last one. */
 static int read_tick(const eqp_snapshot *snapshot, const char *path, int64_t nrungs, int64_t first, int64_t count,
                      bh_particles *p, bh_input *input, eqp_message *message)
 {
@@ -237,7 +237,7 @@ done:
     return code;
 }
 
-/* The parts that only a restart file has: its step, and the forces that the relative criterion needs. */
+/* Reads the parts that only a restart file has: its step, and the forces for the relative criterion. */
 static int read_restart(const eqp_snapshot *snapshot, const char *path, const bh_settings *settings, int64_t first,
                         int64_t count, bh_particles *p, bh_input *input, eqp_attribute *checksum, eqp_message *message)
 {
@@ -254,8 +254,8 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, const bh
     EQP_TRY(eqp_snapshot_read_column(snapshot, &acceleration, first, count, a, message));
     EQP_TRY(eqp_snapshot_read_column(snapshot, &potential, first, count, pot, message));
     recognised = true;
-    EQP_TRY(find_attribute(snapshot, &kick, message));  /* 0: the velocities are whole */
-    EQP_TRY(find_attribute(snapshot, &group, message)); /* 0: it was given */
+    EQP_TRY(find_attribute(snapshot, &kick, message));  /* 0: velocities are complete */
+    EQP_TRY(find_attribute(snapshot, &group, message)); /* 0: given by the user */
     if (kick.real > 0) {
         EQP_TRY(read_tick(snapshot, path, settings->rungs, first, count, p, input, message));
     }
@@ -289,7 +289,6 @@ static void add_note(eqp_message *note, const char *what)
     eqp_message_set(note, "%s%s%s", note->text, note->text[0] != '\0' ? "; " : "", what);
 }
 
-/* One line with all that a reader of the results should know about the file. */
 static void note_input(const eqp_snapshot_info *info, const bh_settings *settings, eqp_message *note)
 {
     const bool has_cosmology = info->omega0 > 0 || (info->hubble > 0 && info->hubble != 1);

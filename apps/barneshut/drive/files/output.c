@@ -10,8 +10,7 @@
 static const char *const endings[] = {".hdf5", ".h5", NULL}, *const once[] = {".xdmf", NULL};
 const app_naming bh_naming = {.ending = endings, .numbered = ".hdf5", .once = once};
 
-/* Columns on their way into a file, in the order in which the snapshot's writer takes them; KIND comes behind the
- * stored ones. */
+/* Columns in the order of the snapshot's writer; KIND follows the stored ones. */
 enum { X, Y, Z, VX, VY, VZ, MASS, ID, AX, AY, AZ, POT, RUNG, KEY, KIND, COLUMNS };
 
 typedef struct snapshot_file {
@@ -19,7 +18,7 @@ typedef struct snapshot_file {
     bh_input moment;
     int stored;        /* columns */
     int64_t rows;      /* so far */
-    uint64_t checksum; /* of them */
+    uint64_t checksum; /* of these rows */
     eqp_snapshot_layout layout;
     eqp_column column[4];
     eqp_attribute attribute[7 + BH_CELLS_ATTRIBUTES];
@@ -35,7 +34,7 @@ static int snapshot_begin(void *file, eqp_message *message)
 static int snapshot_write(void *file, int64_t n, const void *const *column, eqp_message *message)
 {
     snapshot_file *f = file;
-    void *const *c = (void *const *)column; /* only read */
+    void *const *c = (void *const *)column; /* read only */
     const eqp_snapshot_arrays arrays = {
         .x = c[X], .y = c[Y], .z = c[Z], .vx = c[VX], .vy = c[VY], .vz = c[VZ], .m = c[MASS], .id = c[ID]};
     const void *const word[BH_CHECKED] = {c[ID], c[f->stored], c[MASS], c[X],  c[Y],   c[Z],    c[VX], c[VY],
@@ -85,7 +84,7 @@ static int describe_snapshot(const bh_simulation *sim, const char *path, snapsho
     file->attribute[1] = (eqp_attribute){.name = "dt", .kind = EQP_KIND_DOUBLE, .real = sim->dt};
     file->attribute[2] = (eqp_attribute){.name = "kick", .kind = EQP_KIND_DOUBLE, .real = sim->kick};
     file->layout.nattributes = sim->kick > 0 ? 3 : 2;
-    if (sim->kick > 0 && sim->rungs.n > 1) { /* a step to be completed */
+    if (sim->kick > 0 && sim->rungs.n > 1) { /* the step is not complete */
         file->attribute[file->layout.nattributes++] =
             (eqp_attribute){.name = "rungs", .kind = EQP_KIND_INT64, .integer = sim->rungs.n};
         file->attribute[file->layout.nattributes++] =
@@ -103,7 +102,7 @@ static int describe_snapshot(const bh_simulation *sim, const char *path, snapsho
     return code;
 }
 
-/* Cells of a step to be completed that some particles have left: the tree follows from the keys. */
+/* Cells of an incomplete step that some particles have left; the tree follows from the keys. */
 static void add_cells(const bh_box *cells, snapshot_file *file)
 {
     const double value[] = {cells->corner[0], cells->corner[1], cells->corner[2], cells->side};

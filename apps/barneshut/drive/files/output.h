@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that a run leaves: snapshots, restart files, forces, its record. */
+/* Output files of a run: snapshots, restart files, forces, its record. */
 #ifndef BH_OUTPUT_H
 #define BH_OUTPUT_H
 
@@ -11,9 +11,8 @@
 /* out.hdf5; out_000012.hdf5 for the snapshot of a step; out.xdmf, which shows them as a series. */
 extern const app_naming bh_naming;
 
-/* Files as app_run wants them; user: a bh_simulation. */
-
-/* A GADGET HDF5 snapshot with accelerations, potentials, step and dt: also what --restart reads. Collective. */
+/* Callbacks for app_run; user: a bh_simulation. Writes a GADGET HDF5 snapshot with accelerations, potentials, step and
+ * dt, which --restart reads too. Collective. */
 int bh_output_snapshot(void *user, const char *path, eqp_message *message);
 
 /* Datasets ids [n] and forces [n][3] (accelerations) in the order of the input. Collective. */
@@ -22,9 +21,9 @@ int bh_output_forces(void *user, const char *path, eqp_message *message);
 /* Writes, on rank 0, the XDMF file next to --output for the snapshots so far. Collective. */
 int bh_output_xdmf(void *user, const app_series *series, eqp_message *message);
 
-/* ---- The entries of a run's record that gravity adds to those of every app: record.c ---- */
+/* ---- Entries that gravity adds to a run's record: record.c ---- */
 
-/* As app_simulation has them; user: a bh_simulation. Collective. */
+/* Callbacks for app_simulation; user: a bh_simulation. Collective. */
 int bh_record_create(void *user, const char *command, app_record **record, eqp_message *message);
 int bh_record_step(void *user, app_record *record, eqp_message *message);
 int bh_record_finish(void *user, app_record *record, eqp_message *message, eqp_message *note);
@@ -37,14 +36,14 @@ int bh_record_finish(void *user, app_record *record, eqp_message *message, eqp_m
 int bh_resume_write(const bh_simulation *sim, app_words *words);
 
 /* Reads the balance from the input before the particles migrate; sets sim->resumes if homes and tags are there.
- * EQP_ERR_FORMAT with a line that names the damage. Local; the same on all ranks. */
+ * EQP_ERR_FORMAT with a message that names the damage. Local; the same on all ranks. */
 int bh_resume_take(bh_simulation *sim, eqp_message *message);
 
 /* Tags of particles that have migrated to their homes. Local. */
 void bh_resume_tags(const bh_simulation *sim);
 
-/* Restores the balancer's state once more, after the first forces have been recorded a second time. Local; the same on
- * all ranks. */
+/* Restores the balancer's state a second time, after the first forces were recorded again. Local; the same on all
+ * ranks. */
 int bh_resume_again(bh_simulation *sim);
 
 #endif

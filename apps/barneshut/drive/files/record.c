@@ -61,7 +61,7 @@ static double norm(const double v[3])
     return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
-/* Some particles, by the rank that computes them. Collective. */
+/* A sample of particles, by the rank that computes them. Collective. */
 static int show(app_record *record, const bh_simulation *sim, int code, eqp_message *message)
 {
     const bh_domain *domain = &sim->domain;
@@ -88,7 +88,7 @@ static int show(app_record *record, const bh_simulation *sim, int code, eqp_mess
     return code;
 }
 
-/* The phases of the step as a cycle, each of which had turns. *nphases: at first 0. field: [phases][PHASE_FIELDS] */
+/* The step's phases that had turns, as a cycle. *nphases: at first 0. field: [phases][PHASE_FIELDS] */
 enum { PHASE_FIELDS = 10 };
 
 static void list_phases(const bh_simulation *sim, int *nphases, eqp_field *field)
@@ -113,7 +113,7 @@ static void list_phases(const bh_simulation *sim, int *nphases, eqp_field *field
     }
 }
 
-/* Fields of every step; some have two more. */
+/* Fields of every step; some steps have two more. */
 enum { ALWAYS = 8 };
 
 int bh_record_step(void *user, app_record *record, eqp_message *message)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Own words: the cube, the number of homes, then where each begins and its rank. */
+/* Own words: the cube, the number of homes, then each home's begin and rank. */
 enum { BOX_WORDS = 4, HOMES_AT = BOX_WORDS + 1 };
 
 static int own_words(const bh_simulation *sim, int64_t *n, uint64_t **own)
@@ -32,7 +32,7 @@ done:
     return code;
 }
 
-/* Runs of this rank's particles that have the same tag, none across the end of a home. */
+/* Runs of this rank's particles with the same tag, cut at the ends of homes. */
 static int tag_runs(const bh_domain *domain, int64_t *n, app_run_of_keys **runs)
 {
     const bh_particles *p = &domain->particles;

@@ -25,13 +25,13 @@ static bh_request request_for(const bh_tasks *tasks, int64_t g)
     return request;
 }
 
-/* Requests of this rank, each for the ranks that get it. */
+/* Requests of this rank, with their receivers. */
 typedef struct request_list {
     const bh_tasks *tasks;
     int64_t n, nranks, capacity, size;
     int64_t *id, *bytes, *first; /* [n], [n], [n + 1] */
     int *rank;                   /* [nranks] */
-    int64_t *last;               /* [ranks] 1 + the last group for which each is asked */
+    int64_t *last;               /* [ranks] 1 + the last group requested from each */
 } request_list;
 
 static void requests_free(request_list *list)
@@ -68,7 +68,7 @@ static int compare_ranks(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* One request to the homes of all cells that the walk of a group has found, except `alone`, which needs no answer. */
+/* Adds one request to the homes of all cells found by a group's walk, except `alone`, which needs no answer. */
 static int add_request(request_list *list, const bh_tree *tree, int64_t g, const bh_list *walk, int alone)
 {
     const int64_t begin = list->nranks;
@@ -92,12 +92,11 @@ done:
     return code;
 }
 
-/* A position in the lists of groups sent and of tasks that stay. */
 typedef struct group_place {
     int64_t sent, local; /* the next group that goes out; the next task that stays */
 } group_place;
 
-/* True if other ranks compute some of a group; groups come in order. alone: the rank that computes all of it, or -1.
+/* True if other ranks compute some of a group; call in group order. alone: the rank that computes all of it, or -1.
  * own: this rank's task for it, or -1. */
 static bool is_sent(const bh_tasks *tasks, int64_t g, group_place *at, int *alone, int64_t *own)
 {
@@ -127,7 +126,7 @@ static int find_wait(const bh_tree *tree, int me, bh_tasks *tasks, int64_t w, co
     return code;
 }
 
-/* Collects the requests for every group and marks the tasks that wait for absent cells. */
+/* Collects the requests for every group and marks the tasks that wait. */
 static int collect_requests(const bh_tree *tree, int me, int nranks, bh_tasks *tasks, const bh_mac *mac,
                             const eqp_map *map, request_list *requests)
 {
@@ -156,10 +155,10 @@ static int collect_requests(const bh_tree *tree, int me, int nranks, bh_tasks *t
     return code;
 }
 
-/* A rank that gets the cells it needs for a group. */
+/* A rank that receives the cells it needs for a group. */
 typedef struct due {
     int asker;
-    int64_t request; /* its number among those that arrived, then this rank's own */
+    int64_t request; /* number of the request: arrived ones first, then this rank's own */
 } due;
 
 typedef struct due_list {
@@ -179,7 +178,7 @@ static int add_dues(due_list *list, int64_t request, int n, const int *rank, int
     return code;
 }
 
-/* Sorts by ranks; requests of each stay in order. */
+/* Sorts by rank; requests of a rank keep their order. */
 static int sort_dues(due_list *list, int nranks)
 {
     int64_t *next = NULL;
@@ -207,7 +206,7 @@ done:
     return code;
 }
 
-/* Requests that arrived, then those that this rank would send to itself. */
+/* Requests that arrived, then this rank's own requests to itself. */
 typedef struct asked {
     int64_t n;
     const unsigned char **at; /* [n] */
@@ -248,7 +247,7 @@ done:
     return code;
 }
 
-/* The ranks to answer: for each request all that compute some of its group. Sorted by ranks, for marking. */
+/* The ranks to answer: for each request all that compute some of its group. Sorted by rank, for marking. */
 static int find_dues(const asked *in, int me, int nranks, const eqp_map *map, due_list *list)
 {
     int *rank = NULL;
@@ -263,7 +262,6 @@ static int find_dues(const asked *in, int me, int nranks, const eqp_map *map, du
     return code;
 }
 
-/* Marks the requested cells. let: owned by the caller. */
 static int mark(const bh_tree *tree, const asked *in, const due_list *dues, const bh_mac *mac, const eqp_map *map,
                 bh_let **let, bh_let_blocks *blocks)
 {
@@ -284,7 +282,6 @@ done:
     return code;
 }
 
-/* Marks the cells for all requests that arrived. */
 static int answer(const bh_tree *tree, MPI_Comm comm, const asked *in, const bh_mac *mac, const eqp_map *map,
                   bh_let **let, bh_let_blocks *blocks)
 {
@@ -305,8 +302,8 @@ static void pack_ghosts(const void *let, int64_t block, unsigned char *to)
     bh_let_pack_block(let, block, to);
 }
 
-/* Answers the requests by blocks, which are then under way. In messages every rank that has sent a request gets an
- * answer and expects one; with tasks away from home other ranks get some, too. */
+/* Starts to answer the requests with blocks. With messages every rank that has sent a request gets an answer and
+ * expects one; with tasks away from home other ranks get some too. */
 static int send_ghosts(bh_fetch *fetch, bh_messengers *m, const eqp_exchange_plan *plan, const bh_parcels *requests,
                        const bh_tasks *tasks, const bh_mac *mac, const eqp_map *map, int code)
 {
@@ -343,7 +340,7 @@ int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_messengers *messengers
     MPI_Comm_rank(messengers->comm, &me);
     MPI_Comm_size(messengers->comm, &nranks);
     if (nranks == 1) {
-        return code; /* everything is here */
+        return code; /* everything is local */
     }
     const int opened = bh_messengers_open(messengers, plan, &open);
     if (opened != EQP_OK) { /* on all ranks */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Neighbouring groups of one sample of costs. */
+/* Neighbouring groups per sample of costs. */
 #define SAMPLE_RUN 16
 
 int bh_evaluator_create(const bh_mac *mac, double eps, const char *kernel, bh_precision precision,
@@ -30,7 +30,7 @@ void bh_evaluator_free(bh_evaluator *evaluator)
     evaluator->kernel = NULL;
 }
 
-/* Lists and forces of all tasks, those that wait for nothing while the essential trees travel. */
+/* Lists and forces of all tasks; tasks that wait for nothing overlap with the exchange of essential trees. */
 static int compute_all(bh_force_loop *p, bh_domain *domain, int code, bh_traffic *traffic)
 {
     bh_fetch fetch;
@@ -47,7 +47,7 @@ static int compute_all(bh_force_loop *p, bh_domain *domain, int code, bh_traffic
     return code == EQP_OK ? bh_force_loop_run(p, 0, p->tasks->n, BH_WAITING_TASKS) : code;
 }
 
-/* The same by whoever has nothing to do, when all essential trees are there. */
+/* The same, with tasks handed out to idle ranks once all essential trees have arrived. */
 static int hand_out_all(bh_force_loop *p, bh_domain *domain, int code, bh_traffic *traffic, bh_evaluated *result)
 {
     code = code == EQP_OK && p->survey != NULL ? EQP_ERR_ARGUMENT : code;

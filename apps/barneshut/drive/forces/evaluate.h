@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One force evaluation by the map: groups go out, essential trees come in while what needs none of them is computed,
- * the rest is computed, forces go home. */
+/* One force evaluation by the map: groups go out, essential trees come in while independent tasks are computed, then
+ * the rest is computed and forces go home. */
 #ifndef BH_EVALUATE_H
 #define BH_EVALUATE_H
 
@@ -22,20 +22,19 @@ typedef struct bh_evaluator {
     struct bh_stealing *stealing; /* NULL: every rank computes its own tasks. Borrowed; the same on all ranks */
 } bh_evaluator;
 
-/* Tasks handed out during one evaluation. */
 typedef struct bh_handed {
-    int64_t helped;     /* tasks of other ranks that this one computed */
-    int64_t bytes_sent; /* bundles of its own tasks, and results for other ranks */
+    int64_t helped;     /* tasks of other ranks computed here */
+    int64_t bytes_sent; /* for bundles of its own tasks and results for other ranks */
 } bh_handed;
 
 typedef struct bh_evaluated {
     double seconds;                    /* CPU seconds of this rank in walking and forces: its load */
     double all_seconds;                /* CPU seconds with the exchange */
-    bh_counts counts;                  /* of what this rank computed */
-    bh_counts early;                   /* of these, while the essential trees were sent */
-    int64_t targets;                   /* their targets */
-    int64_t ghosts;                    /* cells and particles that came from other ranks */
-    bh_handed handed;                  /* zeros without a stealing */
+    bh_counts counts;                  /* of work on this rank */
+    bh_counts early;                   /* the part during the exchange of essential trees */
+    int64_t targets;                   /* of this work */
+    int64_t ghosts;                    /* cells and particles from other ranks */
+    bh_handed handed;                  /* zeros without stealing */
     eqp_route_counts phase[BH_PHASES]; /* sent and received by this rank */
 } bh_evaluated;
 
@@ -44,20 +43,20 @@ int bh_evaluator_create(const bh_mac *mac, double eps, const char *kernel, bh_pr
                         bh_evaluator *evaluator);
 void bh_evaluator_free(bh_evaluator *evaluator);
 
-/* The forces on all particles that are active in a phase (<physics/motion.h>); the rest keep theirs. Groups contain
- * active particles alone, see bh_targets. survey: filled meanwhile, or NULL; NULL in phases beyond 0. code: of this
- * rank so far; returns this rank's code. Collective. EQP_ERR_ARGUMENT where tasks are handed out and this rank has a
- * survey, which does not follow them to other ranks. */
+/* Forces on all particles that are active in a phase (<physics/motion.h>); the rest keep theirs. Groups contain active
+ * particles only, see bh_targets. survey: filled meanwhile, or NULL; NULL in phases beyond 0. code: of this rank so
+ * far; returns this rank's code. EQP_ERR_ARGUMENT for a survey while tasks are handed out, since surveys do not follow
+ * tasks to other ranks. Collective. */
 int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, eqp_survey *survey, int phase, int code,
                 bh_evaluated *result);
 
-/* Fills a survey without computing forces. The tree must have what bh_essential_fetch() brought for these tasks.
+/* Fills a survey without computing forces. The tree must have the result of bh_essential_fetch() for these tasks.
  * Local. */
 int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_tasks *tasks,
                        eqp_survey *survey);
 
-/* Samples costs: computes forces for `runs` runs of neighbouring groups, spread over the tasks, whose essential trees
- * are here; the forces are lost. Neighbours, because a group finds in the cache what the one before has used. Local. */
+/* Samples costs: computes and discards forces for `runs` runs of neighbouring groups, spread over the tasks; their
+ * essential trees must be here. Runs, because a group finds in the cache what its predecessor used. Local. */
 int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_tasks *tasks,
                        int64_t runs, eqp_timings *timings);
 

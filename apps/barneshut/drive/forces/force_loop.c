@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* Interactions of groups that are timed together: a tenth of a millisecond, long enough for the clock and short enough
- * for dozens of samples on a rank. */
+/* Interactions of groups timed together: a tenth of a millisecond, long enough for the clock and short enough for
+ * dozens of samples on a rank. */
 #define BATCH_INTERACTIONS 200000
 
 void bh_force_loop_free(bh_force_loop *loop)
@@ -26,7 +26,6 @@ static bh_counts count_list(const bh_list *list, int64_t targets)
                               [BH_KIND_GROUP] = 1}};
 }
 
-/* The list of a group and its work. */
 static int list_group(bh_force_loop *p, const bh_group *group, int64_t tag, int rank, bh_counts *counts)
 {
     bh_tile_choice choice;
@@ -41,7 +40,7 @@ done:
     return code;
 }
 
-/* Counts what a substep of each phase computes: for a whole group at home by a walk for its active targets. */
+/* Counts the work of a substep of each phase; for a whole group at home by a walk for its active targets. */
 static int count_turns(bh_force_loop *p, int64_t w, const bh_counts *all, bh_turns *turns)
 {
     const bh_task *task = &p->tasks->task[w];
@@ -57,14 +56,14 @@ static int count_turns(bh_force_loop *p, int64_t w, const bh_counts *all, bh_tur
         }
         const bh_group active = bh_active_group(p->tasks->particles, &task->group, k, x, y, z, from);
         EQP_TRY(bh_walk(p->tree, p->tree->root, &active, &p->evaluator->mac, NULL, &p->turn));
-        EQP_TRY(p->turn.nabsent > 0 ? EQP_ERR_INTERNAL : EQP_OK); /* fewer targets open no more */
+        EQP_TRY(p->turn.nabsent > 0 ? EQP_ERR_INTERNAL : EQP_OK); /* fewer targets open no more cells */
         turns->of[k] = count_list(&p->turn, active.count);
     }
 done:
     return code;
 }
 
-/* The list of one task, and its entry in the survey. */
+/* List of a task, and its entry in the survey. */
 static int list_task(bh_force_loop *p, int64_t w, bh_counts *counts)
 {
     const bh_task *task = &p->tasks->task[w];
@@ -81,7 +80,7 @@ done:
     return code;
 }
 
-/* The forces of the list that was made last. */
+/* Forces of the last list. */
 static int force_group(bh_force_loop *p, int64_t count, const bh_task_targets *t)
 {
     const size_t bytes = (size_t)count * sizeof(double);
@@ -159,7 +158,7 @@ int bh_force_loop_add_time(bh_force_loop *p, double start)
     return is_large(&p->batch) ? bh_force_loop_end_sample(p) : EQP_OK;
 }
 
-/* One sample for the cost model; messages under way progress, and the next sample starts. */
+/* Records a sample for the cost model, lets messages progress, and starts the next sample. */
 static int close_batch(bh_force_loop *p, double *start)
 {
     const double now = eqp_cpu_seconds(), seconds = now > *start ? now - *start : 0.0;

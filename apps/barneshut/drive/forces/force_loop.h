@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A loop over tasks: lists, forces, surveys, and their costs. Shared by evaluate.c and stealing.c; it communicates only
- * to let a fetch progress. */
+/* A loop over tasks: lists, forces, surveys, and their costs. Shared by evaluate.c and stealing.c; communicates only to
+ * let a fetch progress. */
 #ifndef BH_FORCE_LOOP_H
 #define BH_FORCE_LOOP_H
 
 #include "evaluate.h"
 
-/* Set what is borrowed, the rest is zero; bh_force_loop_free() frees. */
+/* Set what is borrowed and zero the rest. */
 typedef struct bh_force_loop {
     bh_evaluator *evaluator;
     const bh_tree *tree;
@@ -21,7 +21,7 @@ typedef struct bh_force_loop {
     /* Results: */
     double seconds; /* CPU seconds in lists and forces */
     bh_counts counts;
-    bh_counts early; /* of these, while a fetch was under way */
+    bh_counts early; /* the part while a fetch was under way */
     int64_t targets;
     /* Scratch: */
     bh_list list, turn;
@@ -34,14 +34,14 @@ void bh_force_loop_free(bh_force_loop *loop);
 /* List, survey and forces of one task, not timed. */
 int bh_force_loop_task(bh_force_loop *loop, int64_t w);
 
-/* List and forces of a group as rank `rank` would compute them, not timed. */
+/* List and forces of a group as rank `rank` would compute them, untimed. */
 int bh_force_loop_group(bh_force_loop *loop, const bh_group *group, int64_t tag, int rank,
                         const bh_task_targets *targets);
 
-/* All tasks, those that need nothing from other ranks, or those that wait. */
+/* All tasks, tasks that need nothing from other ranks, or tasks that wait. */
 typedef enum bh_selection { BH_ALL_TASKS, BH_READY_TASKS, BH_WAITING_TASKS } bh_selection;
 
-/* The tasks first to last - 1 that are selected, timed in batches; ends the last one. */
+/* Runs the selected tasks from first to last - 1, timed in batches; ends the last batch. */
 int bh_force_loop_run(bh_force_loop *loop, int64_t first, int64_t last, bh_selection selected);
 
 /* Adds the CPU time since `start` to the present sample, which ends if it is large enough; bh_force_loop_end_sample()

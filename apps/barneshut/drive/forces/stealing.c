@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most tasks in a bundle: a millisecond or two, in which its rank answers no messages. */
+/* Most tasks in a bundle: a millisecond or two during which its rank answers no messages. */
 #define MOST_GIVEN 64
 
-/* Tasks between two looks for messages: a tenth of a millisecond. A look after each task costs 3 % of the forces with
+/* Tasks between two polls for messages: a tenth of a millisecond. Polling after each task costs 3 % of the forces with
  * groups of the usual size, after four tasks 1 %. */
 #define GRAIN 4
 
@@ -25,13 +25,12 @@ struct bh_stealing {
     bh_bundle_group *group; /* [capacity] scratch: of a bundle */
 };
 
-/* One run. */
 typedef struct run {
     bh_stealing *stealing;
     bh_force_loop *forces;
     bh_tree *tree;
     bh_traffic *traffic;
-    int64_t first; /* number of this rank's first work in the loop */
+    int64_t first; /* number of this rank's first task in the loop */
     int64_t bytes_sent;
 } run;
 
@@ -79,7 +78,7 @@ void bh_stealing_free(bh_stealing *stealing)
     }
 }
 
-/* The loop's callbacks: `user` is a run. */
+/* Callbacks of the loop; `user` is a run. */
 
 static int compute_own(void *user, int64_t first, int64_t count, const void *data, void *result)
 {
@@ -88,7 +87,7 @@ static int compute_own(void *user, int64_t first, int64_t count, const void *dat
     int code = EQP_OK;
 
     (void)data;
-    (void)result; /* tasks know where their results go */
+    (void)result; /* tasks know their result arrays */
     for (int64_t w = first - r->first; w < first - r->first + count && code == EQP_OK; w++) {
         code = bh_force_loop_task(r->forces, w);
     }
@@ -100,7 +99,7 @@ static int reserve_groups(bh_stealing *stealing, int64_t n)
     return eqp_array_reserve(&stealing->group, &stealing->capacity, n, sizeof *stealing->group);
 }
 
-/* This rank's share of a group, which another rank computes instead. */
+/* This rank's share of a group, computed on another rank. */
 typedef struct share_choice {
     const bh_force_loop *forces;
     bh_tile_choice choice;
@@ -134,7 +133,7 @@ done:
     return code;
 }
 
-/* Grafts what has come with the groups; room for their forces: *targets of them. */
+/* Grafts the blocks of a bundle and makes room for the forces on its *targets. */
 static int open_bundle(run *r, int64_t count, const void *data, size_t bytes, int64_t *targets)
 {
     const int64_t cells = r->tree->ncells, particles = r->tree->sources.n;
@@ -154,7 +153,7 @@ static int open_bundle(run *r, int64_t count, const void *data, size_t bytes, in
     return code;
 }
 
-/* Forces of the groups at hand as `owner` would compute them, one group's after the other's. */
+/* Forces of the current groups, one after another, as `owner` would compute them. */
 static int compute_groups(run *r, int owner, int64_t count, double *to)
 {
     const double start = eqp_cpu_seconds();
@@ -167,7 +166,7 @@ static int compute_groups(run *r, int owner, int64_t count, double *to)
         code = bh_force_loop_group(r->forces, &group->group, group->tag, owner, &t);
         to += 4 * n;
     }
-    /* A bundle brings all that its groups need. */
+    /* A bundle has everything that its groups need. */
     code = code == EQP_ERR_INTERNAL ? EQP_ERR_FORMAT : code;
     return code == EQP_OK ? bh_force_loop_add_time(r->forces, start) : code;
 }

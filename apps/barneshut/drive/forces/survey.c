@@ -20,7 +20,6 @@ void bh_survey_turns(const eqp_survey *owners, const bh_task *task, const bh_cou
     }
 }
 
-/* Counts of all substeps of a step. */
 static bh_counts in_cycle(const bh_turns *turns)
 {
     bh_counts sum = turns->of[0];
@@ -43,7 +42,7 @@ static int add_phases(eqp_survey *owners, const bh_turns *turns)
     return turns->n > 1 ? eqp_survey_add_phases(owners, load) : EQP_OK;
 }
 
-/* Nanoseconds that a tile takes in all substeps of a step; the targets of each interact with the whole tile. */
+/* Nanoseconds of a tile in all substeps of a step; the targets of each interact with the whole tile. */
 static double weigh_tile(eqp_survey *owners, const bh_task *of, const bh_opened *opened)
 {
     const int n = eqp_survey_phases(owners);
@@ -60,13 +59,12 @@ static double weigh_tile(eqp_survey *owners, const bh_task *of, const bh_opened 
     return eqp_survey_weigh(owners, work);
 }
 
-/* Adds the group after its pins and tiles. */
 static int take_in(eqp_survey *owners, const bh_task *task, const double centre[3], const bh_counts *counts,
                    int64_t interactions)
 {
     eqp_owner owner = {.key = task->group.key,
                        .id = task->group.part,
-                       .pin = -1, /* all pins are cells */
+                       .pin = -1,
                        .particles = task->group.count,
                        .home = task->home,
                        .at_home = task->at_home,
@@ -81,11 +79,11 @@ static int take_in(eqp_survey *owners, const bh_task *task, const double centre[
     return eqp_survey_add_owner(owners, &owner);
 }
 
-/* A tile as an interaction between the group and the centre of the opened cell. factor: of its weight. */
+/* A tile as an interaction between the group and the centre of the opened cell. factor: on its weight. */
 static int add_tile(eqp_survey *owners, const double group_centre[3], const bh_task *of, double factor,
                     const bh_opened *opened)
 {
-    /* Only pins that whole groups have as well; otherwise pins of units would differ. */
+    /* Keeps only pins that whole groups have too; otherwise pins of units would differ. */
     eqp_tile tile = {.weight = factor * weigh_tile(owners, of, opened),
                      .pin = {(uint64_t)opened->pin < eqp_survey_pin_below(owners) ? opened->pin : -1, -1}};
 
@@ -134,7 +132,7 @@ int bh_survey_whole(eqp_survey *owners, const bh_task *task, const bh_tree *tree
         code = add_pins(owners, tree, list);
     }
     if (code == EQP_OK && weight >= eqp_survey_heavy(owners)) {
-        /* Tiles are those of all targets: lists of fewer of them are shorter. */
+        /* Tiles are those of all targets; lists of fewer targets are shorter. */
         bh_survey_turns(owners, task, &turns->of[0], &same);
         const bh_counts most = in_cycle(&same);
         const double longest = eqp_survey_weigh(owners, most.of);
@@ -144,7 +142,7 @@ int bh_survey_whole(eqp_survey *owners, const bh_task *task, const bh_tree *tree
     return code == EQP_OK ? take_in(owners, task, centre, &all, list->ntiles + 1) : code;
 }
 
-/* A rank knows only its part of a shared group, so its tiles are kept whatever that part weighs. */
+/* A rank knows only its part of a shared group, so it keeps all tiles, however light. */
 static int add_share_tile(eqp_survey *owners, const double centre[3], const bh_task *task, const bh_opened *opened)
 {
     int code = EQP_OK;
@@ -159,7 +157,7 @@ static int add_share_tile(eqp_survey *owners, const double centre[3], const bh_t
 }
 
 /* The walk of a share visits more cells than its tiles contain. These visits move with the tiles, so their cost is
- * spread over them. */
+ * spread over the tiles. */
 static int spread_visits(eqp_survey *owners, const bh_counts *counts)
 {
     bh_counts all = *counts;

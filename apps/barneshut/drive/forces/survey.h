@@ -17,10 +17,10 @@ typedef struct bh_turns {
     bh_counts of[BH_RUNGS_MAX];
 } bh_turns;
 
-/* Estimates it from the work for all targets, as if lists for fewer targets were as long. */
+/* Estimates the turns from the work for all targets, as if lists for fewer targets were as long. */
 void bh_survey_turns(const eqp_survey *owners, const bh_task *task, const bh_counts *all, bh_turns *turns);
 
-/* Adds a task that has been walked without keep(), from its list. */
+/* Adds a task from its list, which was walked without keep(). */
 int bh_survey_whole(eqp_survey *owners, const bh_task *task, const bh_tree *tree, const bh_list *list,
                     const bh_turns *turns);
 
@@ -28,7 +28,7 @@ int bh_survey_whole(eqp_survey *owners, const bh_task *task, const bh_tree *tree
 int bh_survey_share(eqp_survey *owners, const bh_task *task, const bh_tree *tree, const bh_list *list,
                     const bh_turns *turns);
 
-/* Adds a group without any work: for methods that need no weights. */
+/* Adds a group without work, for methods that need no weights. */
 int bh_survey_add_group(eqp_survey *owners, const bh_group *group, int64_t tag, int64_t label, int home,
                         int64_t at_home);
 

@@ -31,7 +31,7 @@ static int reserve_targets(bh_targets *t, int64_t n, int64_t ngroups)
         *of[f] = n > 0 ? t->field + f * n : NULL;
     }
     t->particles.n = n;
-    t->particles.rungs = false; /* the balancer is told of whole evaluations only */
+    t->particles.rungs = false; /* the balancer sees whole evaluations only */
     t->particles.rung = NULL;
 done:
     return code;

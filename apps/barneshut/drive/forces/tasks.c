@@ -18,8 +18,8 @@ void bh_counts_add(bh_counts *sum, const bh_counts *counts)
     }
 }
 
-/* The record of a group in front of its targets, from which its bounds follow; at_home: its number there. `on` comes
- * last: it is sent only if particles have steps of several sizes, in substeps in which all are active. */
+/* Record of a group, followed by its targets, from which its bounds follow; at_home: its number there. `on` comes last:
+ * it is sent only if particles have steps of several sizes, in substeps in which all are active. */
 typedef struct task_head {
     uint64_t key;
     int64_t tag, at_home;
@@ -61,7 +61,7 @@ int64_t bh_result_bytes(int64_t count)
     return 4 * count * (int64_t)sizeof(double);
 }
 
-/* Positions of the i-th task that arrived. Heads and blocks are whole doubles. */
+/* Positions of the i-th arrived task. Heads and blocks are whole doubles. */
 static const double *positions_of(const bh_tasks *tasks, int64_t i)
 {
     return (const double *)(const void *)(tasks->block[i] + head_bytes(tasks->particles->rungs));
@@ -89,7 +89,7 @@ bh_task_targets bh_tasks_targets(const bh_tasks *tasks, int64_t w)
     return t;
 }
 
-/* The number of its targets on each rung or a later one. on: zeros */
+/* Number of targets on each rung or a later one. on: zeroed */
 static void count_rungs(const bh_particles *p, const bh_group *group, int16_t on[BH_RUNGS_MAX])
 {
     on[0] = (int16_t)group->count;
@@ -115,7 +115,7 @@ done:
     return code;
 }
 
-/* Divides the groups: into `local`, which has room for all, and the groups to send. */
+/* Divides the groups into `local`, which has room for all, and groups to send. */
 static int list_groups(bh_tasks *tasks, int64_t ngroups, const bh_group *group, const int64_t *tag, const eqp_map *map,
                        int me, int nranks, bh_task *local)
 {
@@ -155,7 +155,6 @@ done:
     return code;
 }
 
-/* The block of one group. */
 static void pack_task(const void *user, int64_t s, unsigned char *to)
 {
     const bh_tasks *tasks = user;
@@ -179,7 +178,7 @@ static void pack_task(const void *user, int64_t s, unsigned char *to)
     }
 }
 
-/* The i-th task that arrived, as at its home. */
+/* The i-th arrived task, as at its home. */
 static bh_task read_task(const bh_tasks *tasks, int64_t i, int home)
 {
     const double *x = positions_of(tasks, i);
@@ -196,7 +195,7 @@ static bh_task read_task(const bh_tasks *tasks, int64_t i, int home)
     return task;
 }
 
-/* The tasks that stay, then nin that arrived, whose blocks are known. home: [nin] */
+/* Lists the tasks that stay, then nin arrived ones with known blocks. home: [nin] */
 static int line_up(bh_tasks *tasks, const bh_task *local, int64_t nin, const int *home)
 {
     int code;
@@ -214,7 +213,7 @@ done:
     return code;
 }
 
-/* The groups that are sent, or their results; bytes [nsent], owned by the caller. */
+/* Blocks of the sent groups, or of their results; bytes [nsent], owned by the caller. */
 static eqp_route_blocks blocks_of(const bh_tasks *tasks, bool back, int code, int64_t **bytes)
 {
     code = code == EQP_OK ? eqp_array_create(bytes, tasks->nsent, sizeof **bytes) : code;
@@ -231,7 +230,7 @@ static eqp_route_blocks blocks_of(const bh_tasks *tasks, bool back, int code, in
                               .rank = tasks->sent_rank};
 }
 
-/* The tasks that arrived. *home: [*nin] owned by the caller */
+/* Finds the arrived tasks. *home: [*nin] owned by the caller */
 static int find_blocks(bh_tasks *tasks, int64_t *nin, int **home)
 {
     const int64_t npieces = bh_parcels_pieces(&tasks->out);
@@ -305,7 +304,7 @@ done:
     return code;
 }
 
-/* sum: results of all groups that were sent, one after another */
+/* sum: results of all sent groups, one after another */
 static int return_by_route(const bh_tasks *tasks, double *sum, int code, eqp_route_counts *counts)
 {
     if (code != EQP_OK) {
@@ -313,7 +312,7 @@ static int return_by_route(const bh_tasks *tasks, double *sum, int code, eqp_rou
     }
     const int started = eqp_route_back_start(tasks->back, tasks->result);
     code = eqp_route_back_finish(tasks->back, sum);
-    EQP_TRY(code == EQP_ERR_STATE ? started : code); /* no trip: some rank could not make the route */
+    EQP_TRY(code == EQP_ERR_STATE ? started : code); /* nothing was sent: some rank could not make the route */
     *counts = eqp_route_last_counts(tasks->back);
 done:
     return code;
@@ -321,7 +320,7 @@ done:
 
 /* ---- results in messages ---- */
 
-/* Results are written where they are sent from. Those of one home lie one after another, as its tasks do. Local. */
+/* Results are written where they are sent from, those of one home consecutively, as its tasks. Local. */
 static int expect_by_messages(bh_tasks *tasks)
 {
     const bh_task *in = tasks->task + tasks->nlocal;
@@ -345,7 +344,7 @@ done:
     return code;
 }
 
-/* Adds up the results of a group from all its ranks, by rank. at: [ranks] the next result of each */
+/* Adds a group's results from all ranks, in rank order. at: [ranks] the next result of each */
 static int add_up(const bh_tasks *tasks, int64_t s, const double **at, const double *const *end, double *sum)
 {
     const int64_t n = 4 * (int64_t)tasks->group[tasks->sent_group[s]].count;
@@ -363,7 +362,7 @@ static int add_up(const bh_tasks *tasks, int64_t s, const double **at, const dou
     return EQP_OK;
 }
 
-/* sum: as return_by_route(), zeros */
+/* sum: as in return_by_route(), zeroed */
 static int return_by_messages(const bh_tasks *tasks, double *sum, int code, eqp_route_counts *counts)
 {
     bh_messengers *messengers = tasks->messengers;
@@ -393,7 +392,6 @@ done:
     return code;
 }
 
-/* Tags of one phase. */
 static int take_tags(bh_tasks *tasks, const int64_t *tag, const eqp_map *map, int phase)
 {
     int code = EQP_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Target groups on the ranks that compute them. Most are computed whole where they live, and stay in place; so does the
- * home's share of a group that several ranks compute. All other groups are sent from their home to every rank that the
- * map names, as a record and positions; forces return the same way and are added up. */
+/* Target groups on the ranks that compute them. Most are computed whole at home and stay in place, as does the home's
+ * share of a shared group. All others are sent from their home to every rank that the map names, as a record and
+ * positions; forces return the same way and are added. */
 #ifndef BH_TASKS_H
 #define BH_TASKS_H
 
@@ -24,46 +24,45 @@ enum {
 };
 extern const char *const bh_kind_names[BH_KINDS];
 
-/* Amounts of work of each kind. */
 typedef struct bh_counts {
     int64_t of[BH_KINDS];
 } bh_counts;
 
 void bh_counts_add(bh_counts *sum, const bh_counts *counts);
 
-/* Nominal costs in seconds; only their ratios matter. They are used before anything is measured, and for cutting work
- * units, so that units depend on the particles alone. Each rank that shares a group pays for the group (BH_ONCE) and
- * visits cells on the way to its tiles and around them: in all a third more visits than by one rank with two sharers,
- * three times as many with eight (32,768 clustered particles). These are unknown before units are assigned; afterwards
- * the weights of each share's tiles contain them. */
+/* Nominal costs in seconds; only their ratios matter. Used before anything is measured, and for cutting work units, so
+ * that units depend on the particles alone. Each rank that shares a group pays for the group (BH_ONCE) and visits cells
+ * on the way to its tiles and around them: with two sharers a third more visits than by one rank, with eight three
+ * times as many (32,768 clustered particles). These are unknown before units are assigned; afterwards the weights of
+ * each share's tiles contain them. */
 extern const double bh_kind_nominal[BH_KINDS];
 #define BH_ONCE (1u << BH_KIND_GROUP)
 
 typedef struct bh_task {
-    bh_group group;           /* first: place among the particles if it is at home; else 0 */
-    int64_t tag;              /* determines its tiles: >= 0 for a group that this rank computes whole */
+    bh_group group;           /* first: place among the particles if at home; else 0 */
+    int64_t tag;              /* determines its tiles; >= 0: this rank computes the whole group */
     int64_t at_home;          /* the group's number there */
     int64_t label;            /* of a survey of names; else 0 */
-    int16_t on[BH_RUNGS_MAX]; /* targets on rung k or a later one, which a substep of phase k computes (motion.h);
-                                 without rungs all are on rung 0 */
+    int16_t on[BH_RUNGS_MAX]; /* targets on rung k or a later one, computed in a substep of phase k (motion.h); without
+                                 rungs all are on rung 0 */
     int home;
     int reserved;
 } bh_task;
 
 typedef struct bh_tasks {
     int64_t n, nlocal;
-    bh_task *task;                 /* [n] nlocal that live here, in key order, then the rest by home and key */
-    bool *waits;                   /* [n] it needs cells of other ranks; see bh_essential_start() */
+    bh_task *task;                 /* [n] nlocal tasks of this rank in key order, then the rest by home and key */
+    bool *waits;                   /* [n] needs cells of other ranks; see bh_essential_start() */
     const bh_particles *particles; /* of the local ones (borrowed) */
     int64_t ngroups;
-    const bh_group *group; /* [ngroups] all that live here (borrowed) */
+    const bh_group *group; /* [ngroups] all groups at home (borrowed) */
     const int64_t *tag;    /* [ngroups] their tags (borrowed, or `tags`) */
-    int64_t *tags;         /* [ngroups] where tags of the map depend on the phase; else NULL */
-    /* The groups that go out, in key order. */
+    int64_t *tags;         /* [ngroups] if tags of the map depend on the phase; else NULL */
+    /* Groups sent, in key order. */
     int64_t nsent;
     int64_t *sent_group, *sent_first; /* [nsent], [nsent + 1] into sent_rank */
     int *sent_rank;                   /* the ranks that compute each, without this one, ascending */
-    bool *sent_own;                   /* [nsent] this rank computes some of it, too */
+    bool *sent_own;                   /* [nsent] this rank computes some of it too */
     bool returns;                     /* results go home: the same on all ranks */
     const unsigned char **block;      /* [n - nlocal] records and positions as received; valid until the next tasks */
     double **to;               /* [n - nlocal] ax, ay, az and pot of each task's targets; NULL: no results are needed */
@@ -73,10 +72,10 @@ typedef struct bh_tasks {
     double *result; /* in the order of `back` */
 } bh_tasks;
 
-/* The targets of one task and their results: arrays of its group's count. */
+/* Targets of a task and their results: arrays of its group's count. */
 typedef struct bh_task_targets {
     const double *x, *y, *z;
-    double *ax, *ay, *az, *pot; /* of groups from other ranks NULL before bh_tasks_expect() */
+    double *ax, *ay, *az, *pot; /* NULL for groups from other ranks before bh_tasks_expect() */
 } bh_task_targets;
 
 bh_task_targets bh_tasks_targets(const bh_tasks *tasks, int64_t w);
@@ -89,11 +88,11 @@ int64_t bh_result_bytes(int64_t count);
 void bh_tasks_init(bh_tasks *tasks);
 void bh_tasks_free(bh_tasks *tasks);
 
-/* Tasks of this rank's groups by their tags [ngroups] and the map, as that is in a phase of a cycle
- * (<physics/motion.h>). Replaces what was there. away: bh_domain.away.
- * counts: BH_PHASE_TASKS. Particles, groups and tags stay borrowed; local tasks get their results in place. Collective.
- * These three functions take and return this rank's code: a rank that has failed continues, and all other ranks learn
- * of it with the data or at the end of the step. */
+/* Makes the tasks of this rank's groups from their tags [ngroups] and the map in a phase of a cycle
+ * (<physics/motion.h>). Replaces the previous tasks. away: bh_domain.away. counts: BH_PHASE_TASKS. Particles, groups
+ * and tags stay borrowed; local tasks get their results in place. Collective. These three functions take and return
+ * this rank's code: a rank that has failed continues, and all other ranks learn of it with the data or at the end of
+ * the step. */
 int bh_tasks_send(bh_tasks *tasks, bh_messengers *messengers, const eqp_exchange_plan *plan,
                   const bh_particles *particles, int64_t ngroups, const bh_group *group, const int64_t *tag, bool away,
                   const eqp_map *map, int phase, int code, eqp_route_counts *counts);
@@ -101,8 +100,8 @@ int bh_tasks_send(bh_tasks *tasks, bh_messengers *messengers, const eqp_exchange
 /* Prepares the return of results and makes room for them, if any rank has sent tasks. Collective. */
 int bh_tasks_expect(bh_tasks *tasks, const eqp_exchange_plan *plan, int code);
 
-/* Returns the results to their homes: they are added to the forces of the group's particles there, or set if the home
- * has computed nothing of the group. counts: BH_PHASE_FORCES. Collective. */
+/* Returns the results to their homes, where they are added to the group's forces, or set if the home has computed
+ * nothing of the group. counts: BH_PHASE_FORCES. Collective. */
 int bh_tasks_return(const bh_tasks *tasks, bh_particles *particles, int code, eqp_route_counts *counts);
 
 #endif

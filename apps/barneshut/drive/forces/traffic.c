@@ -79,7 +79,7 @@ int bh_list_ranks(int64_t n, const int *rank, int nranks, int *list)
     return count;
 }
 
-/* Packs each block once and copies it into the messages to all ranks that get it. */
+/* Packs each block once and copies it into the messages to all of its receivers. */
 static int put_blocks(eqp_messenger *messages, const eqp_route_blocks *blocks, bh_pack_fn *pack, const void *user)
 {
     int code = EQP_OK;
@@ -131,7 +131,7 @@ done:
     return code;
 }
 
-/* All ranks fail here or none. */
+/* Fails on all ranks or on none. */
 static int start_route(bh_parcels *parcels, MPI_Comm comm, const eqp_exchange_plan *plan, eqp_route_blocks blocks,
                        bh_pack_fn *pack, const void *user)
 {

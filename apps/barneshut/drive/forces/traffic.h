@@ -17,22 +17,21 @@ enum {
     BH_PHASES
 };
 
-/* Messages of a rank in each exchange of an evaluation, and its ghosts. Counts are those of an evaluation,
- * without messages that set up a route and without the top of the tree. */
+/* Messages of a rank in each exchange of an evaluation, and its ghosts. Counts exclude messages that set up a route and
+ * the top of the tree. */
 typedef struct bh_traffic {
     eqp_route_counts phase[BH_PHASES];
     int64_t cells, particles; /* from other ranks */
 } bh_traffic;
 
-/* Bytes sent in all phases. */
 int64_t bh_phases_bytes(const eqp_route_counts phase[BH_PHASES]);
 
-/* The messengers of direct plans, which last from step to step: messages to ranks need no route. */
+/* Messengers of direct plans, kept from step to step: messages to ranks need no route. */
 typedef struct bh_messengers {
     MPI_Comm comm;                                     /* borrowed */
-    eqp_messenger *tasks, *forces, *requests, *ghosts; /* NULL before they are used first */
+    eqp_messenger *tasks, *forces, *requests, *ghosts; /* NULL before their first use */
     int nhelpers, *helper;                             /* [ranks] ranks that compute groups of this one */
-    int nasked, *asked;                                /* [ranks] ranks that got the last requests */
+    int nasked, *asked;                                /* [ranks] receivers of the last requests */
 } bh_messengers;
 
 void bh_messengers_init(bh_messengers *messengers, MPI_Comm comm);
@@ -40,18 +39,18 @@ void bh_messengers_init(bh_messengers *messengers, MPI_Comm comm);
 /* Collective. */
 void bh_messengers_free(bh_messengers *messengers);
 
-/* Creates the messengers if need be. *open: true if the plan is one for messages, the same on all ranks. Collective;
- * the code is that of all ranks. */
+/* Creates the messengers if necessary. *open: true for a plan with messages, the same on all ranks. Collective; the
+ * code of all ranks. */
 int bh_messengers_open(bh_messengers *messengers, const eqp_exchange_plan *plan, bool *open);
 
-/* The different ranks among n, ascending: list [nranks]. Returns their number. */
+/* The distinct ranks among n, ascending: list [nranks]. Returns their number. */
 int bh_list_ranks(int64_t n, const int *rank, int nranks, int *list);
 
-/* Blocks under way to the ranks that need them: in messages, or by a route. Zeros are empty. */
+/* Blocks under way to the ranks that need them, in messages or by a route. Zeros: none. */
 typedef struct bh_parcels {
     eqp_messenger *messages; /* borrowed; NULL: a route carries them */
     eqp_route *route;        /* both NULL: nothing is under way */
-    unsigned char *data;     /* of the route's blocks */
+    unsigned char *data;     /* blocks of the route */
     const void *received;
     bool idle;      /* the route has nothing to carry between any ranks */
     bool delivered; /* all ranks have finished the exchange, and none has failed before */
@@ -60,20 +59,19 @@ typedef struct bh_parcels {
 /* Writes a block. */
 typedef void bh_pack_fn(const void *user, int64_t block, unsigned char *to);
 
-/* Ranks that know each other as senders and receivers of answers. */
 typedef struct bh_partners {
     int nto, nfrom;
     const int *to, *from; /* as eqp_messenger_answer() takes them */
 } bh_partners;
 
 /* Packs and sends the blocks: with messages [one for each rank], each block packed once, or by a route. A rank that has
- * failed takes part, with its code in the blocks. partners: NULL if receivers do not know who sends. Returns this
+ * failed takes part with its code in the blocks. partners: NULL if receivers do not know the senders. Returns this
  * rank's code. Collective. */
 int bh_parcels_start(bh_parcels *parcels, MPI_Comm comm, const eqp_exchange_plan *plan, eqp_messenger *messages,
                      const eqp_route_blocks *blocks, bh_pack_fn *pack, const void *user, const bh_partners *partners);
 int bh_parcels_progress(bh_parcels *parcels); /* local */
 
-/* Waits for what arrives. mine: this rank's code so far; returns it, or that of the exchange. Collective. */
+/* Waits for the arrivals. mine: this rank's code so far; returns it, or that of the exchange. Collective. */
 int bh_parcels_finish(bh_parcels *parcels, int mine, eqp_route_counts *counts);
 
 /* Arrivals: blocks by rank, one or several in a piece. Valid until the parcels are freed or the messenger sends. */
