@@ -92,7 +92,7 @@ int eqp__gain_diffusive(const eqp_gain_case *of, int64_t n, const double *load_m
     if (n == 0) {
         return eqp__gain_none(of, seconds);
     }
-    /* 0 to `steps` are steps + 1 steps */
+    /* as printed, the sum runs over steps 0 to `steps` */
     const double steps = (double)of->steps + (of->as_printed ? 1.0 : 0.0);
     const int64_t counted = steps < (double)n ? (int64_t)steps : n;
     double sum = 0.0;

@@ -11,7 +11,6 @@ static bool is_amount(double x)
     return isfinite(x) && x >= 0.0;
 }
 
-/* Input of the search for the best schedule. */
 typedef struct schedule_case {
     int64_t n;
     /* Seconds of the steps from s on with a map made before s: row[s] to row[n - 1]. */
@@ -100,10 +99,10 @@ done:
 typedef struct stretch {
     double max, mean;
     double cost;     /* of all its maps */
-    double aged;     /* sum of the increments of steps with a map, where known */
-    double risen;    /* sum of the differences of imbalance between steps of one map */
-    int64_t maps;    /* made before any of its steps */
-    int64_t unknown; /* steps with a map whose increment is unknown */
+    double aged;     /* sum of the known increments of steps with a new map */
+    double risen;    /* sum of the rises of imbalance between steps of one map */
+    int64_t maps;    /* made before steps of this stretch */
+    int64_t unknown; /* steps with a new map whose increment is unknown */
     int64_t steps;
 } stretch;
 
@@ -177,8 +176,8 @@ static void join_all(eqp_hindsight *h, bool across)
     h->n = n;
 }
 
-/* Frees at least a quarter of the room. Stretches with maps are joined only if they are at least two mean intervals
- * long, so that they contain about as many old steps as fresh ones. */
+/* Frees at least a quarter of the room. Stretches with maps are joined only if at least two mean intervals long, so
+ * that old and fresh steps stay balanced. */
 static void make_room(eqp_hindsight *h)
 {
     while (h->n > MOST / 4 * 3) {
@@ -229,16 +228,16 @@ typedef struct pool {
     int64_t end;
 } pool;
 
-/* The run by stretches, as eqp__hindsight_regret() uses it. */
+/* The run by stretches; arrays are [n]. */
 typedef struct view {
     int64_t n;
     const stretch *part;
-    double *row;     /* [n] of find_schedule */
-    double *fresh;   /* [n] imbalance of a map made before it */
-    double *rise;    /* [n] increment */
-    double *noise;   /* [n] imbalance that any map would have had */
-    double *cost;    /* [n] cost of a map made before it */
-    pool *pool;      /* [n] scratch */
+    double *row;     /* as in find_schedule */
+    double *fresh;   /* imbalance of a map made before the stretch */
+    double *rise;    /* increment */
+    double *noise;   /* residual imbalance, which every map would have had */
+    double *cost;    /* cost of a map made before the stretch */
+    pool *pool;      /* scratch */
     double variance; /* of the noise */
 } view;
 
@@ -254,8 +253,8 @@ static void pour(pool *into, const pool *next)
     into->end = next->end;
 }
 
-/* The nondecreasing least-squares fit to the imbalances from `begin` to `end`, by pooling neighbours that decrease.
- * Weights are the mean seconds, so that the residuals sum to zero. Returns the number of pools. */
+/* Nondecreasing least-squares fit to the imbalances from `begin` to `end`, by pooling neighbours that decrease,
+ * weighted by mean seconds so that the residuals sum to zero. Returns the number of pools. */
 static int64_t pool_falls(const view *v, int64_t begin, int64_t end)
 {
     int64_t n = 0;
@@ -271,8 +270,8 @@ static int64_t pool_falls(const view *v, int64_t begin, int64_t end)
     return n;
 }
 
-/* Increases that may be chance are not counted as rises: neighbouring pools that differ by less than SURE standard
- * deviations are joined, starting with the least certain pair. */
+/* Joins neighbouring pools that differ by less than SURE standard deviations, least certain pair first: increases
+ * that may be chance are not rises. */
 static int64_t pool_chances(const view *v, int64_t begin, int64_t n)
 {
     for (;;) {
@@ -325,8 +324,8 @@ static double find_variance(int64_t n, const stretch *part)
     return count > 0 ? sum / (1.5 * (double)count) : 0.0;
 }
 
-/* From one map of the run to the next. usual: increase per step between the previous two maps; returns the present one.
- * A rise within the first stretch is not part of the fit. */
+/* Handles the steps from one map to the next. usual: increase per step between the previous two maps; returns the
+ * one between these. A rise within the first stretch is not part of the fit. */
 static double view_cycle(const view *v, int64_t begin, int64_t end, double usual)
 {
     double *fit = v->noise;
@@ -355,7 +354,7 @@ static void view_costs(const eqp_hindsight *h, const view *v)
     for (int64_t i = 0; i < v->n; i++) {
         sum += v->part[i].cost;
     }
-    /* the cost of a map is unknown where none was made */
+    /* without a map its cost is unknown */
     const double later = h->maps > 1 ? (sum - h->first) / (double)(h->maps - 1) : h->first;
     const double usual = h->maps > 0 ? later : INFINITY;
     for (int64_t i = 0; i < v->n; i++) {
@@ -407,8 +406,8 @@ static int conclude(const eqp_hindsight *h, double best, const int64_t *until, e
 /* The best schedule, its seconds and those of its steps. */
 typedef struct judgement {
     double seconds;
-    int64_t *until; /* [n] of find_schedule; owned */
-    double *best;   /* [n] seconds of each stretch with it; owned */
+    int64_t *until; /* [n] as in find_schedule; owned */
+    double *best;   /* [n] seconds of each stretch by that schedule; owned */
 } judgement;
 
 static void free_judgement(judgement *j)

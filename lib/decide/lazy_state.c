@@ -20,7 +20,6 @@ static bool can_be(const eqp_lazy_state *s)
            (!s->dead || s->phase == EQP_LAZY_READY);
 }
 
-/* The application has to wait for the map. */
 static bool must_wait(const eqp_lazy_state *s)
 {
     return (s->delay >= 0 && s->steps >= s->delay) || (s->wait >= 0 && s->steps >= s->wait);
@@ -86,7 +85,7 @@ static int on_all_have(eqp_lazy_state *s, eqp_lazy_action *action)
     return EQP_OK;
 }
 
-/* The makers no longer answer an offer under way. A map that has already arrived can still be taken. */
+/* The makers no longer answer the pending offer. A map that has arrived can still be taken. */
 static int on_silence(eqp_lazy_state *s, bool dead, eqp_lazy_action *action)
 {
     if (s->phase == EQP_LAZY_READY) {
@@ -160,7 +159,7 @@ int eqp__lazy_next(eqp_lazy_state *state, eqp_lazy_event event, eqp_lazy_action 
 
 int eqp__lazy_serve_next(eqp_lazy_server *server, eqp_lazy_server_event event, eqp_lazy_server_action *action)
 {
-    /* By event: the state it requires, the next state and the action. */
+    /* Required state, next state and action of each event. */
     static const struct {
         eqp_lazy_server from, to;
         eqp_lazy_server_action action;

@@ -43,12 +43,11 @@ typedef enum eqp_lazy_event {
     EQP_LAZY_ON_LEAVE     /**< the application ends */
 } eqp_lazy_event;
 
-/** Number of values of eqp_lazy_event. */
 #define EQP_LAZY_EVENTS 8
 
 /** Action that an application rank must take after an event. */
 typedef enum eqp_lazy_action {
-    EQP_LAZY_DO_NOTHING,       /**< go on */
+    EQP_LAZY_DO_NOTHING,
     EQP_LAZY_DO_SEND,          /**< send the work to the balancing ranks and continue */
     EQP_LAZY_DO_SEND_AND_WAIT, /**< send it, and compute no step before ON_ALL_HAVE, ON_PATIENCE or ON_DEAD */
     EQP_LAZY_DO_TELL,          /**< tell the other application ranks that the answer has arrived */
@@ -62,13 +61,13 @@ typedef enum eqp_lazy_action {
 
 /** State of an application rank: plain data. Set by eqp__lazy_state_begin(). */
 typedef struct eqp_lazy_state {
-    eqp_lazy_phase phase; /**< present phase */
-    int64_t wait;         /**< as given to eqp__lazy_state_begin() */
-    int64_t delay;        /**< as given to eqp__lazy_state_begin() */
-    int64_t steps;        /**< steps since the offer */
-    bool has;             /**< true if this rank's part of the map has arrived */
-    bool waiting;         /**< true if no step may be computed */
-    bool dead;            /**< true if the balancing ranks were lost after the map had arrived */
+    eqp_lazy_phase phase;
+    int64_t wait;  /**< as given to eqp__lazy_state_begin() */
+    int64_t delay; /**< as given to eqp__lazy_state_begin() */
+    int64_t steps; /**< steps since the offer */
+    bool has;      /**< true if this rank's part of the map has arrived */
+    bool waiting;  /**< true if no step may be computed */
+    bool dead;     /**< true if the balancing ranks were lost after the map had arrived */
 } eqp_lazy_state;
 
 /** Begins without an offer. Local.

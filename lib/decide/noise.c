@@ -35,7 +35,7 @@
 #define RANK_STEADY 300.0
 #define BELIEVED 100
 
-/* A rise that was hidden below the other ranks counts until it exceeds their median maximum by this factor. */
+/* A rise hidden below the other ranks counts until it exceeds the ranks' median maximum by this factor. */
 #define HIDES 2.0
 
 /* Least relative excess of the squares of rises over those of noise. */
@@ -44,10 +44,9 @@
 /* Rises are remembered across maps, so one false alarm would trigger several new maps; it must therefore be rarer. */
 #define SELDOM 1e-3
 
-/* Steps of a map used to measure ageing. */
 #define AGEING 256
 
-/* Steps of an earlier map that count. */
+/* Weight of an earlier map is limited to this many steps. */
 #define LIFE 128.0
 
 /* Relative difference in ageing between maps. */
@@ -78,7 +77,7 @@ static double median_of_three(double a, double b, double c)
     return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
-/* The median of n numbers, at most EQP_POLICY_CHANGES; the lower one of two. */
+/* Median of n <= EQP_POLICY_CHANGES numbers; for even n the lower middle one. */
 static double median(int n, const double *of)
 {
     double sorted[EQP_POLICY_CHANGES];
@@ -99,7 +98,7 @@ static double spread_of(int n, const double *change)
     return median(n, change) / (MEDIAN_DEVIATION * sqrt(6.0));
 }
 
-/* Weight of the last change in the mean spread. The median of the first few may be a jump instead of noise. */
+/* Weight of the last change in the mean spread. The median of the first few changes may be a jump instead of noise. */
 static double new_part(int64_t changes)
 {
     return changes <= FEW ? 1.0 : 1.0 / fmin((double)(changes - FEW), STEADY);
@@ -129,7 +128,6 @@ static double own_variance(const eqp_policy_noise *noise, int64_t settled)
     return noise->spread * noise->spread / fmin((double)settled, LEAST_AS_MEAN);
 }
 
-/* Combines a level with another estimate of it. */
 static void combine(eqp_level *level, double mean, double variance)
 {
     if (level->variance > 0.0 && isfinite(variance)) {
@@ -160,7 +158,7 @@ static double excess(const eqp_policy_noise *noise, const eqp_level *mark)
     return noise->sum_beyond - mark->mean * noise->sum_mean;
 }
 
-/* Adds the last step to the earlier ones, with this imbalance. */
+/* Adds the last step, with this imbalance, to the earlier ones. */
 static void put_behind(eqp_policy_noise *noise, double imbalance)
 {
     noise->sum_mean += noise->mean;
@@ -249,7 +247,7 @@ void eqp__noise_renew(eqp_policy_noise *noise, double reached, int64_t settled)
     noise->calm = noise->calm_steps = 0.0;
 }
 
-/* Learns from steps that are as good as fresh ones; up to half of a map's steps may be. */
+/* Learns from steps as good as fresh ones, up to half of a map's steps. */
 static void learn_calm(eqp_policy_noise *noise, double imbalance, const eqp_level *mark)
 {
     const int64_t age = noise->age;
@@ -399,7 +397,6 @@ static void learn_spread_of_rank(double *spread, double change, double part)
     *spread += (fmin(size, fmax(3.0 * *spread, size / 8.0)) - *spread) * part;
 }
 
-/* Records the previous step, smoothed by its neighbours, and this one as the last. */
 static void take_loads(eqp_rank_noise *noise, const double *load, double mean)
 {
     const bool fits = noise->now.age > 0 && noise->now.age <= AGEING;
@@ -425,7 +422,7 @@ static void take_loads(eqp_rank_noise *noise, const double *load, double mean)
     noise->now.age++;
 }
 
-/* The largest rise of a rank, if it exceeds this many standard deviations of the rank's own noise; else 0. */
+/* Largest rise of a rank; 0 unless it exceeds `surely` standard deviations of the rank's own noise. */
 static double largest_rise(const eqp_rank_noise *noise, double surely)
 {
     const double weight = noise->now.rise_weight + weight_of_fit(noise->now.fit_steps);
@@ -445,7 +442,7 @@ static double squares_exceeded(double n, double probability)
     return pow(fmax(1.0 - 2.0 / (9.0 * n) + eqp__normal_exceeded(probability) * sqrt(2.0 / (9.0 * n)), 0.0), 3.0);
 }
 
-/* The largest rise where different ranks rise with each map: sqrt(3) standard deviations of the rises, if these are
+/* Largest rise if different ranks rise with each map: sqrt(3) standard deviations of the rises, if these are
  * uniform. With many ranks the sum of squares is less certain than single rises. */
 static double usual_rise(const eqp_rank_noise *noise, double false_alarms)
 {

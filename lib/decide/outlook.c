@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Number of samples of an age that count; older ones fade, since a run changes. */
+/* Samples of an age that count; older ones fade, since a run changes. */
 #define MEMORY 16.0
 
 /* A kind's deviation from the average is trusted by weight / (weight + DOUBT). */
@@ -42,7 +42,7 @@ bool eqp__ageing_known(const eqp_ageing *ageing)
     return known;
 }
 
-/* Known ages keep their rise; ages between and beyond these follow a square root. */
+/* Known ages keep their rise; unknown ages follow a square root. */
 static void fill(const eqp_ageing *of, double rise[EQP__AGES])
 {
     int last = -1, first = 0;
@@ -86,7 +86,7 @@ void eqp__ageing_expect(const eqp_ageing *ageing, const eqp_ageing *usual, doubl
     }
 }
 
-/* The rise at an age relative to the present one. */
+/* Rises by age, and the present one. */
 typedef struct course {
     double rise[EQP__AGES], now;
 } course;
@@ -130,7 +130,6 @@ static double lost_in(const course *c, int64_t age, double life)
     return sum;
 }
 
-/* Steps until this much is lost. */
 static double steps_to_lose(const course *c, int64_t age, double price, double most)
 {
     double at = (double)age + 1.0;

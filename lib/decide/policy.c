@@ -99,12 +99,12 @@ bool eqp__policy_can_be(const eqp_policy *p)
     return can_be;
 }
 
-/* A remedy: its cost in seconds, and the imbalance of work and of seconds that it leaves. */
+/* Cost of a remedy in seconds, and the imbalance of work and of seconds that it leaves. */
 typedef struct remedy {
     double cost, promised, reached;
 } remedy;
 
-/* Steps of the present map that show its fresh imbalance. */
+/* Number of steps of the present map that show its fresh imbalance. */
 static int64_t settled(const eqp_policy *p)
 {
     return p->steps < p->options.settle ? p->steps : p->options.settle;
@@ -120,8 +120,8 @@ static remedy new_map(const eqp_policy *p)
     return (remedy){p->balance_seconds, p->map_promised, fresh_level(p).mean};
 }
 
-/* Before the first repair it is assumed to leave the tolerated imbalance of work. Of the rest of a step, which may be
- * mostly exchange, it leaves more than a new map, because moved items end up away from their neighbours. */
+/* Before the first repair, it is assumed to leave the tolerated imbalance of work. Of the rest of a step, mostly
+ * exchange, it leaves more than a new map, because moved items end up away from their neighbours. */
 static remedy repair(const eqp_policy *p)
 {
     const double tol = p->options.imbalance_tol, reached = fresh_level(p).mean * (1.0 + p->work_imbalance);
@@ -137,14 +137,14 @@ static remedy last_remedy(const eqp_policy *p)
     return p->since < p->steps ? repair(p) : new_map(p);
 }
 
-/* Imbalance of the last step beyond that after a remedy: of counted work, or of the seconds of two consecutive steps,
- * since one may be a hiccup. */
+/* Excess of the last step's imbalance over that after a remedy: of counted work, or of the seconds of two
+ * consecutive steps, since one may be a hiccup. */
 static double beyond(const eqp_policy *p, const remedy *of)
 {
     return fmax(p->work_imbalance - of->promised, fmin(p->imbalance, p->before) - of->reached);
 }
 
-/* Records a new map: it has helped if it leaves less of the imbalance beyond the promise. */
+/* Records if the new map has helped: it must leave less of the imbalance beyond the promise. */
 static void take_promise(eqp_policy *policy, const eqp_policy_sample *sample)
 {
     const double before = policy->work_imbalance, now = sample->work_imbalance;
@@ -211,9 +211,9 @@ int eqp__policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
     return EQP_OK;
 }
 
-/* Seconds lost to the ageing of the map, as far as they are measured: sum of max - mean (1 + fresh) over its steps
- * since the sum was last negative, without the part that repairs have cured. fresh: the imbalance of the fresh map,
- * corrected for noise. Never negative. */
+/* Measured seconds lost to the ageing of the map: sum of max - mean (1 + fresh) over its steps since the sum was
+ * last negative, minus the part that repairs have cured. fresh: imbalance of the fresh map, corrected for noise.
+ * Never negative. */
 static double measured_loss(const eqp_policy *policy)
 {
     const eqp_level mark = fresh_level(policy);
@@ -221,14 +221,13 @@ static double measured_loss(const eqp_policy *policy)
     return eqp__noise_loss(&policy->noise, &mark, policy->cured);
 }
 
-/* The counted work is less even than it could be. */
 static bool is_uneven(const eqp_policy *policy)
 {
     return policy->work_imbalance > fmax(policy->options.imbalance_tol, policy->promised);
 }
 
-/* The cheaper way to even out the counted work. A repair may leave longer steps than a new map; that is counted for as
- * many steps as since the last remedy, or as are left. */
+/* The cheaper remedy for uneven counted work. Longer steps after a repair are counted over the steps since the last
+ * remedy, or the steps left. */
 static eqp_policy_action remedy_of(const eqp_policy *p)
 {
     const remedy map = new_map(p), few = repair(p);
@@ -258,7 +257,6 @@ static bool is_paid(const eqp_policy *p, int64_t steps, double lost, double cost
     return lost >= cost || is_in_the_middle(p, steps, lost, cost);
 }
 
-/* False if the remedy costs more than it can save in the steps left. */
 static bool pays_until_the_end(const eqp_policy *p, const remedy *of)
 {
     const double mean = p->sum_mean / (double)p->steps;
@@ -266,7 +264,7 @@ static bool pays_until_the_end(const eqp_policy *p, const remedy *of)
     return p->left == INT64_MAX || beyond(p, of) * mean * (double)p->left >= of->cost;
 }
 
-/* The second reason for a map, where noise hides losses of seconds: counted work is less even than promised. */
+/* True if counted work is less even than promised: a reason for a map where noise hides losses of seconds. */
 static bool broke_promise(const eqp_policy *policy)
 {
     const remedy of = remedy_for(policy);
@@ -277,7 +275,7 @@ static bool broke_promise(const eqp_policy *policy)
                                   pays_until_the_end(policy, &of)));
 }
 
-/* Loss from ageing; -1 where noise would cause it too often, judged by the loss itself, by the ageing of this map and
+/* Loss from ageing; -1 where noise would cause it too often, judged by the loss, by the ageing of this map and
  * earlier ones, and by a hidden rank. */
 static double sure_loss(const eqp_policy *p)
 {
@@ -291,11 +289,11 @@ static double sure_loss(const eqp_policy *p)
     } else if (eqp__noise_sure(&p->noise, &mark, lost, rate)) {
         sure = lost;
     }
-    /* costs nothing if the measured step is right, everything if that is clock noise: half */
+    /* zero if the measured step is right, full if that is clock noise: half */
     return hidden > 0.0 ? fmax(sure, (fmax(sure, 0.0) + hidden) / 2.0) : sure;
 }
 
-/* Mean seconds of the next steps with a remedy. A new map ages like the present one, unless the run ends before. */
+/* Mean seconds of the next steps with a remedy. A new map ages like the present one, unless the run ends first. */
 static double with_remedy(const eqp_policy *p, const remedy *of, double mean, double now)
 {
     const double aged = p->left < p->since ? 0.0 : p->lost / (double)p->since;
@@ -303,8 +301,7 @@ static double with_remedy(const eqp_policy *p, const remedy *of, double mean, do
     return fmax(now - mean * beyond(p, of) + aged, 0.0);
 }
 
-/* The cost model of gain.h over as many steps as the present map has lasted, or as are left. more: factor on the
- * imbalance. */
+/* The gain model over as many steps as the present map has lasted, or as are left. more: factor on the imbalance. */
 static eqp_policy_action by_gain(const eqp_policy *policy, double more)
 {
     static const eqp_policy_action actions[] = {
@@ -336,7 +333,6 @@ static eqp_policy_action by_gain(const eqp_policy *policy, double more)
     return actions[choice.kind];
 }
 
-/* The two reasons: seconds, and counted work. */
 static eqp_policy_action by_loss(const eqp_policy *policy)
 {
     const remedy map = new_map(policy);

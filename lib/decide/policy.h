@@ -12,8 +12,8 @@
 typedef struct eqp_policy_sample {
     double seconds_max;  /**< CPU seconds of the slowest rank's load, plus, if known, its CPU seconds outside the load
                             and its seconds of communication */
-    double seconds_mean; /**< mean load of the ranks in this step, without these additions */
-    bool rebalanced;     /**< the map was repaired or renewed just before this step */
+    double seconds_mean; /**< mean load of the ranks, without these additions */
+    bool rebalanced;
     double balance_seconds; /**< cost of that repair or new map, migration included; ignored if !rebalanced */
     double work_imbalance;  /**< max / mean - 1 of the work counted in this step, or the part removable by
                                 a map; 0 without counts */
@@ -25,69 +25,68 @@ typedef struct eqp_policy_sample {
                         averages over ranks; 0: unknown */
 } eqp_policy_sample;
 
-/** Number of changes of the imbalance from which its noise is estimated. */
+/** Changes of the imbalance from which its noise is estimated. */
 #define EQP_POLICY_CHANGES 31
 
 /** Noise of the measured seconds, as a policy estimates it: plain data. All imbalances are of measured seconds. */
 typedef struct eqp_policy_noise {
     double change[EQP_POLICY_CHANGES]; /**< latest absolute second differences of the imbalances within a map */
-    int64_t changes;                   /**< number of differences so far */
-    double spread;                     /**< standard deviation of a step's imbalance: their median, scaled */
-    double last;                       /**< imbalance of the last step, if that had this map */
-    double former;                     /**< imbalance of the step before the last, if that had this map */
-    double now;          /**< imbalance of the last step; for an outlier, the value expected from the steps
-                              before it */
-    double mean;         /**< mean load of the last step, seconds */
-    int64_t age;         /**< steps since the map was made or repaired */
-    double hidden;       /**< of the last step's sample */
-    double sum_mean;     /**< sum of mean loads since the onset of a loss, without the last step, seconds */
-    double sum_beyond;   /**< sum of the excess over the mean load in the same steps, seconds */
-    int64_t steps;       /**< number of these steps */
-    double cured;        /**< value of eqp_policy.cured at the onset */
-    double fit;          /**< sum of the imbalances of the first steps of this map */
-    double fit_ages;     /**< sum of these imbalances times the map's age */
-    int64_t fit_steps;   /**< number of these steps */
+    int64_t changes;
+    double spread;     /**< standard deviation of a step's imbalance: their median, scaled */
+    double last;       /**< imbalance of the last step; valid if it had this map */
+    double former;     /**< the same of the step before the last */
+    double now;        /**< imbalance of the last step; for an outlier, the value expected from the steps
+                            before it */
+    double mean;       /**< mean load of the last step, seconds */
+    int64_t age;       /**< steps since the map was made or repaired */
+    double hidden;     /**< of the last step's sample */
+    double sum_mean;   /**< sum of mean loads since the onset of a loss, without the last step, seconds */
+    double sum_beyond; /**< sum of max - mean loads in the same steps, seconds */
+    int64_t steps;
+    double cured;    /**< value of eqp_policy.cured at the onset */
+    double fit;      /**< sum of the imbalances of the first steps of this map */
+    double fit_ages; /**< sum of these imbalances times the map's age */
+    int64_t fit_steps;
     double rise;         /**< ageing of earlier maps: sum of weights times the rise of the imbalance per step */
     double rise_weight;  /**< sum of weights, 1 / spread^2, smaller for old maps */
-    double block;        /**< sum of imbalances since the age was a power of two */
-    double calm;         /**< mean imbalance of such blocks of steps that were as good as fresh */
-    double calm_steps;   /**< number of these steps */
-    double fresh;        /**< mean imbalance of fresh maps so far, with smaller weights for old maps */
-    double fresh_square; /**< mean square of that imbalance */
+    double block;        /**< sum of imbalances since the age was last a power of two */
+    double calm;         /**< mean imbalance of such blocks that were as good as fresh */
+    double calm_steps;   /**< number of steps in these blocks */
+    double fresh;        /**< mean imbalance of fresh maps; old maps weigh less */
+    double fresh_square; /**< mean square of the same */
     double fresh_maps;   /**< sum of the weights */
 } eqp_policy_noise;
 
-/** State of a policy: plain data that may be copied, stored and sent. */
+/** State of a policy: plain data. */
 typedef struct eqp_policy {
-    eqp_policy_options options; /**< as given */
-    bool has_map;               /**< true if a map was made */
-    bool repairable;            /**< true if the map can be repaired */
-    int64_t steps;              /**< steps since the last new map */
-    double balance_seconds;     /**< cost of the last new map */
-    double repair_seconds;      /**< cost of the last repair; 0: no repair so far */
-    double reached;             /**< imbalance that the last map reached when it was fresh */
-    double imbalance;           /**< of the last step: seconds_max / seconds_mean - 1 */
-    double sum_mean;            /**< seconds since the last map: mean load of each step */
-    double work_imbalance;      /**< of the last step */
-    double promised;            /**< work imbalance predicted for the last map or repair */
-    double broken;              /**< seconds lost since then by work imbalance beyond the prediction */
-    double cured;               /**< sum of `broken` at the repairs since the last new map */
-    double patience;            /**< loss required before a remedy, as a multiple of its cost, >= 1 */
-    int64_t left;               /**< remaining steps of the run, by eqp__policy_expect(); INT64_MAX: unknown */
-    int64_t since;              /**< steps since the last new map or repair */
-    double before;              /**< imbalance of the step before the last, if both have the same map; else 0 */
-    double map_promised;        /**< work imbalance predicted for the last new map */
-    double repair_promised;     /**< work imbalance predicted for the last repair */
-    double repair_reached;      /**< imbalance that the last repair reached when it was fresh */
-    double lost;                /**< seconds lost since the last new map or repair, beyond the imbalance that it left */
-    eqp_policy_noise noise;     /**< of the measured seconds */
+    eqp_policy_options options;
+    bool has_map; /**< true if a map was made */
+    bool repairable;
+    int64_t steps;          /**< steps since the last new map */
+    double balance_seconds; /**< cost of the last new map */
+    double repair_seconds;  /**< cost of the last repair; 0: no repair so far */
+    double reached;         /**< imbalance that the last map reached when it was fresh */
+    double imbalance;       /**< of the last step: seconds_max / seconds_mean - 1 */
+    double sum_mean;        /**< sum of the mean loads since the last map, seconds */
+    double work_imbalance;  /**< of the last step */
+    double promised;        /**< work imbalance predicted for the last map or repair */
+    double broken;          /**< seconds lost since then by work imbalance beyond the prediction */
+    double cured;           /**< sum of `broken` at the repairs since the last new map */
+    double patience;        /**< loss required before a remedy, as a multiple of its cost, >= 1 */
+    int64_t left;           /**< remaining steps, by eqp__policy_expect(); INT64_MAX: unknown */
+    int64_t since;          /**< steps since the last new map or repair */
+    double before;          /**< imbalance of the step before the last, if both have the same map; else 0 */
+    double map_promised;    /**< work imbalance predicted for the last new map */
+    double repair_promised; /**< work imbalance predicted for the last repair */
+    double repair_reached;  /**< imbalance that the last repair reached when it was fresh */
+    double lost;            /**< seconds lost since the last new map or repair, beyond the imbalance that it left */
+    eqp_policy_noise noise; /**< of the measured seconds */
 } eqp_policy;
 
 /** Starts a policy. Returns EQP_OK or EQP_ERR_ARGUMENT for an option out of its range; unchanged on error. */
 int eqp__policy_init(eqp_policy *policy, const eqp_policy_options *options);
 
-/** Sets the number of remaining steps, including the next one; every recorded step reduces it by one. For
- * EQP_POLICY_GAIN. Local, O(1).
+/** Sets the number of remaining steps, including the next one; every recorded step reduces it by one. Local, O(1).
  * \return EQP_OK, EQP_ERR_ARGUMENT for a negative number; unchanged on error */
 int eqp__policy_expect(eqp_policy *policy, int64_t left);
 
@@ -126,7 +125,6 @@ int eqp__policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
  * nothing. NULL: EQP_KEEP. */
 eqp_policy_action eqp__policy_advise(const eqp_policy *policy);
 
-/** True if eqp__policy_advise() returns more than EQP_KEEP. */
 bool eqp__policy_wants(const eqp_policy *policy);
 
 /** True if eqp__policy_wants() may be true after the next step, unless that is much worse than the last one: for
@@ -135,7 +133,7 @@ bool eqp__policy_wants(const eqp_policy *policy);
  * it. Local, O(1). */
 bool eqp__policy_may_want(const eqp_policy *policy);
 
-/** An application before a step. Every number is >= 0 and finite. */
+/** Input of the gain model. Every number is >= 0 and finite. */
 typedef struct eqp_gain_case {
     int64_t steps;            /**< remaining steps */
     double load_max;          /**< seconds of the slowest rank in a step with the present map */
@@ -154,14 +152,13 @@ typedef struct eqp_gain_case {
 
 /** Kinds of balancing. */
 typedef enum eqp_gain_kind {
-    EQP_GAIN_NONE,      /**< keep the map */
+    EQP_GAIN_NONE,
     EQP_GAIN_DIFFUSIVE, /**< one step of a diffusive method, then decide again */
     EQP_GAIN_GLOBAL     /**< a new map */
 } eqp_gain_kind;
 
-/** The cheapest kind, with the seconds of each. */
 typedef struct eqp_gain_choice {
-    eqp_gain_kind kind; /**< the cheapest kind; of equal ones the first of none, diffusive, global */
+    eqp_gain_kind kind; /**< of equal kinds the first of none, diffusive, global */
     double none;        /**< seconds of all steps by eqp__gain_none() */
     double diffusive;   /**< by eqp__gain_diffusive() */
     double global;      /**< by eqp__gain_global() */
@@ -216,14 +213,12 @@ int eqp__gain_choose(const eqp_gain_case *of, int64_t n, const double *load_max,
  * EQP_ERR_OVERFLOW for a sum that is not finite; EQP_ERR_MEMORY */
 int eqp__policy_hindsight(int64_t n, const double *aged, double map_seconds, double *best, bool *maps);
 
-/** The recorded steps of a run, in bounded memory. */
 typedef struct eqp_hindsight eqp_hindsight;
 
-/** One recorded step. */
 typedef struct eqp_hindsight_step {
-    double seconds_max;     /**< largest load of a rank, >= 0 */
-    double seconds_mean;    /**< mean load of the ranks, from 0 to seconds_max */
-    bool rebalanced;        /**< the map was repaired or renewed just before this step */
+    double seconds_max;  /**< largest load of a rank, >= 0 */
+    double seconds_mean; /**< mean load of the ranks, from 0 to seconds_max */
+    bool rebalanced;
     double balance_seconds; /**< cost of that repair or new map, >= 0; ignored if !rebalanced */
     double aged; /**< excess of this step's work imbalance over the map's prediction, a fraction; only read if
                       rebalanced; < 0: unknown */
@@ -234,7 +229,6 @@ typedef struct eqp_hindsight_step {
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
 int eqp__hindsight_create(eqp_hindsight **hindsight);
 
-/** Frees a record; NULL is legal. */
 void eqp__hindsight_free(eqp_hindsight *hindsight);
 
 /** Records the next step. In a long run neighbouring steps are joined in pairs whenever 2048 entries are reached, so

@@ -76,8 +76,6 @@ bool eqp__every_step(const eqp_policy *policy)
     return policy->options.mode == EQP_POLICY_EVERY && policy->options.every == 1;
 }
 
-/* The best place and number of ranks for making a map: Pearce 2014, chapter 5.4. */
-
 static bool is_amount(double x)
 {
     return isfinite(x) && x >= 0.0;
@@ -123,7 +121,7 @@ static double growth(double drift, int64_t steps)
     return grown == INFINITY ? INFINITY : drift > 0.0 ? grown / ((double)steps * drift) : 1.0;
 }
 
-/* One way of balancing: seconds of all steps, steps until the map comes, steps between maps, and ranks used. */
+/* One way of balancing: seconds of all steps, steps until the map arrives, steps between maps, ranks used. */
 typedef struct option {
     double seconds;
     int balancers;
@@ -138,8 +136,8 @@ static double with_maps(double drift, int64_t t, double f, double price, int64_t
     return product(product(steps, f), growth(drift, every)) + (steps / (double)every - 1.0) * price;
 }
 
-/* The best number of steps between maps, from `least` to t - 1. The total is convex in it, as both terms are: longer
- * steps and the price of maps. */
+/* Best number of steps between maps, from `late` to t - 1. The total is convex in it, since longer steps and the
+ * price of maps both are. */
 static option at_best(const eqp_lazy_model *model, double f, double price, int m, int64_t late)
 {
     const int64_t t = model->steps;
@@ -164,7 +162,7 @@ static double price_on(const eqp_lazy_model *model, int m, double ratio)
     return seconds_at(&model->map, m) + seconds_at(&model->talk, ratio);
 }
 
-/* n ranks compute while m others make a map. */
+/* n ranks compute while m ranks make a map. */
 static option on_own_ranks(const eqp_lazy_model *model, int64_t t, int n, int m)
 {
     const double f = seconds_at(&model->step, n), map = price_on(model, m, (double)n / m);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reasons for a map: the policy's, and those of the rest of a balancer. Pure functions, the same on all ranks for the
- * same arguments. */
+/* Reasons for a map, by the policy and by the rest of a balancer. Pure functions. */
 #ifndef DECIDE_REASONS_H
 #define DECIDE_REASONS_H
 
@@ -10,7 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* State of a balancer before a step. */
 typedef struct eqp__reasons {
     bool has_map;
     bool keeps;       /* the method never makes a map */
@@ -20,24 +18,23 @@ typedef struct eqp__reasons {
     bool feedback;    /* `feedback` takes another step */
     bool speeds;      /* measured speeds differ from those of the map */
     bool calibration; /* measured loads differ from the predicted ones */
-    bool overheads;   /* a map that takes the ranks' overhead into account is worth its cost */
+    bool overheads;   /* a map made for the measured overhead of the ranks is worth its cost */
     bool memory;      /* a rank is near its capacity */
     double memory_use;
 } eqp__reasons;
 
-/* The action before the next step. */
 eqp_policy_action eqp__reasons_action(const eqp__reasons *reasons, const eqp_policy *policy);
 
-/* The first reason as text, for maps whose making gives no better one. */
+/* Stores the first reason as text, for maps whose making gives no better one. */
 void eqp__reasons_tell(const eqp__reasons *reasons, const eqp_policy *policy, eqp_message *why);
 
-/* True if a rank is near its capacity, and nearer than when the map was made. use, made: largest use of a capacity. */
+/* True if a rank is near its capacity, and nearer than when the map was made. use, made: largest used fraction of a
+ * capacity. */
 bool eqp__memory_wants(double use, double made);
 
 /* Expected life of a map made now: that of the last map (50 steps for the first), within 1 and the steps left. */
 eqp_lives eqp__expected_lives(const eqp_policy *policy, int64_t left);
 
-/* True if every step gets a new map. */
 bool eqp__every_step(const eqp_policy *policy);
 
 #endif

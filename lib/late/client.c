@@ -17,13 +17,11 @@ static bool talks(const eqp_lazy *lazy)
     return lazy->client.n > 0;
 }
 
-/* The server no longer answers. */
 static void lose(eqp_lazy *lazy)
 {
     lazy->client.gone = true;
 }
 
-/* Processes a letter from the server. */
 static void take_letter(eqp__lazy_client *client)
 {
     const eqp__lazy_note note = eqp__lazy_read(&client->in);
@@ -40,7 +38,7 @@ static void take_letter(eqp__lazy_client *client)
     eqp__lazy_drop(&client->in);
 }
 
-/* Keeps the memory of an offer that was written here for the next one. */
+/* Keeps the memory of an offer written here for the next offer. */
 static void end_letter(eqp__lazy_client *client, int64_t i)
 {
     if (i == 0 && client->out_bytes > client->room_bytes) {
@@ -72,7 +70,6 @@ int eqp__lazy_room(eqp_lazy *lazy, int64_t bytes, void **data)
     return code;
 }
 
-/* Receives everything that has arrived, without waiting. */
 static void hear(eqp_lazy *lazy)
 {
     eqp__lazy_client *const client = &lazy->client;
@@ -120,7 +117,7 @@ static void make_here(eqp_lazy *lazy, size_t bytes, const void *data)
     client->here = true;
 }
 
-/* Sends an offer from the memory in which it was written. */
+/* Sends an offer from the memory in which it was written, without a copy. */
 static int send_room(eqp_lazy *lazy, const eqp__lazy_note *note)
 {
     eqp__lazy_client *const client = &lazy->client;
@@ -138,7 +135,7 @@ done:
     return code;
 }
 
-/* Sends a note to all servers. A server that has answered has received the letter before. */
+/* Sends a note to all servers. A server that has answered has received the previous letter. */
 static int tell_all(eqp_lazy *lazy, const eqp__lazy_note *note, const void *data)
 {
     eqp__lazy_client *const client = &lazy->client;
@@ -160,7 +157,7 @@ static int tell_all(eqp_lazy *lazy, const eqp__lazy_note *note, const void *data
     return code;
 }
 
-/* Servers must at least learn that there is no offer. */
+/* Servers must at least learn that no offer comes. */
 static int offer_nothing(eqp_lazy *lazy, int code)
 {
     const eqp__lazy_note nothing = {EQP__LAZY_OFFER, lazy->client.generation, code, 0};
@@ -224,7 +221,7 @@ static void advance(eqp_lazy *lazy, int64_t step)
     }
 }
 
-/* State of an offer that all ranks know to be ready, or that has not been made. */
+/* State of the offer; one that is ready here counts as pending until all ranks are known to be ready. */
 static eqp_lazy_phase standing(const eqp__lazy_client *client)
 {
     return client->state.phase == EQP_LAZY_READY && !client->due ? EQP_LAZY_OFFERED : client->state.phase;
@@ -286,14 +283,13 @@ eqp_lazy_phase eqp__lazy_agreed(eqp_lazy *lazy, eqp_lazy_phase seen)
     return standing(client);
 }
 
-/* The reduction's value: its minimum tells whether any rank has lost its server, and whether all are ready. */
+/* This rank's value in the reduction, whose minimum tells if any rank has lost its server, and if all are ready. */
 static int64_t word_of(eqp_lazy_phase news)
 {
     return news == EQP_LAZY_LOST ? 0 : news == EQP_LAZY_READY ? 2 : 1;
 }
 
-/* Completes the reduction under way. A host keeps serving meanwhile, since other ranks may be waiting for their
- * maps. */
+/* Completes the reduction under way. A host keeps serving meanwhile, since other ranks may wait for their maps. */
 static int take_news(eqp_lazy *lazy)
 {
     long pause = 0;

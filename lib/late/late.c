@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A label: the owner's index on the rank where it was offered, plus 1; the rank is in the upper bits. */
+/* A label is the owner's index on the rank where it was offered, plus 1, with the rank in the upper bits. */
 #define LABEL_BITS 40
 
 static int64_t first_label(int rank)
@@ -28,7 +28,7 @@ static bool lazy(const eqp_balancer *b)
     return b->options.lazy != NULL && b->news != EQP_LAZY_LOST;
 }
 
-/* True if the method can be found by its word, the only description that balancers get. */
+/* True if the method can be found by its word; the makers get nothing else. */
 static bool words_name(const eqp_balancer *b)
 {
     const eqp_choice *mine = &b->options.method;
@@ -75,8 +75,7 @@ int eqp__late_host(eqp_balancer *b, eqp_message *message)
 /* After this many repairs a map is so scattered that a new one pays for itself in ghosts. */
 #define WORN 3
 
-/* True if the present map has aged: its work is uneven and repairs are not possible, or there have been too many of
- * them. */
+/* True if the work is uneven and repairs are impossible, or WORN repairs were made. */
 static bool has_aged(const eqp_balancer *b)
 {
     const double fresh = fmax(b->options.policy.imbalance_tol, b->now.imbalance_promised);
@@ -85,9 +84,8 @@ static bool has_aged(const eqp_balancer *b)
     return b->repaired >= WORN || (!mends && b->now.imbalance_work > fresh);
 }
 
-/* True if the next map is made in line although balancing ranks are available: by the measurements that costs no more
- * than taking a late one and running with the present map until it comes. Equation 5.5 with the same ranks in both
- * cases. */
+/* True if the next map is made in line although balancing ranks are available: by measurement, that costs no more
+ * than running with the present map until a late one arrives. Equation 5.5 with the same ranks in both cases. */
 static bool in_line(const eqp_balancer *b)
 {
     const eqp_lazy_options options = eqp__lazy_settings(b->options.lazy);
@@ -112,15 +110,14 @@ static bool wants_offer(const eqp_balancer *b)
     }
 }
 
-/* True if a late map is repaired when it is taken. */
 static bool repairs(const eqp_balancer *b)
 {
     return eqp__lazy_settings(b->options.lazy).repair != 0 && eqp__method_weighs(b->options.method.method) &&
            !(b->options.method.method->flags & EQP_SHAPED);
 }
 
-/* True if the take may come after this step. The step before it is surveyed; if that is not known, the take waits for a
- * surveyed step. */
+/* True if the take may follow this step, which is then surveyed. If that is unknown, the take waits for a surveyed
+ * step. */
 static bool take_is_near(const eqp_balancer *b)
 {
     const int64_t delay = eqp__lazy_settings(b->options.lazy).delay;
@@ -129,7 +126,7 @@ static bool take_is_near(const eqp_balancer *b)
            (b->news == EQP_LAZY_OFFERED && delay >= 0 && b->clock + 1 - b->offered >= delay);
 }
 
-/* The action that replaces `wanted` while maps are made elsewhere. */
+/* The action that replaces `wanted` while maps are made late. */
 static eqp_policy_action instead(const eqp_balancer *b, eqp_policy_action wanted)
 {
     const eqp_lazy_options options = eqp__lazy_settings(b->options.lazy);
@@ -164,7 +161,7 @@ eqp__late_due eqp__late_is_due(const eqp_balancer *b, eqp_policy_action *wanted)
     return wants_offer(b) && known ? EQP__LATE_OFFER : EQP__LATE_NOTHING;
 }
 
-/* Detail of the survey: all pins where maps are tried, work units where owners may be split. */
+/* All pins where maps are tried, work units where owners may be split. */
 static eqp_survey_detail detail_of(const eqp_balancer *b, const eqp_map_options *options)
 {
     eqp_survey_detail detail = {.heavy = INFINITY};
@@ -193,7 +190,7 @@ bool eqp__late_surveys(const eqp_balancer *b, const eqp_map_options *options, eq
     return true;
 }
 
-/* This rank's offer as bytes; labels are assigned with it. */
+/* Writes this rank's offer, and assigns the labels. */
 static int write_offer(eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, double life,
                        size_t *size, void **bytes)
 {
@@ -236,7 +233,6 @@ done:
     return code;
 }
 
-/* Reads this rank's answer. */
 static int read_answer(eqp_balancer *b, eqp__late_answer *answer, eqp_new_map *found)
 {
     eqp_lazy_parcel parcel = {0, 0, NULL};
@@ -269,7 +265,7 @@ done:
     return code;
 }
 
-/* Placement of owner i by its label; an owner without a label stays. told: [noffered] for the labels of this rank. */
+/* Placement of owner i by its label; an owner without a label stays. told: [noffered] by this rank's labels. */
 static int follow_label(const eqp_balancer *b, const eqp_names *home, int64_t i, const eqp_placement *told, foreign *f,
                         eqp_placement *placement)
 {
@@ -287,7 +283,6 @@ static int follow_label(const eqp_balancer *b, const eqp_names *home, int64_t i,
     return rank < b->nranks && rank != b->rank ? add_foreign(f, i, (eqp__address){(int)rank, at}) : EQP_ERR_DATA;
 }
 
-/* Each owner gets the placement that was found for its label. */
 static int follow_labels(eqp_balancer *b, const eqp_names *home, const eqp_placement *told, eqp_placement **placement)
 {
     foreign f = {.n = 0};

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared by the files behind <equipoise/more/lazy.h>.
- *
- * Every rank of the application is a client: one server answers it, and further servers may only hear of its offers. A
- * server is a balancing rank, or a rank of the application that hosts a thread. Clients and servers use different tags,
- * so that each side receives messages in the order in which the other sent them. */
+ * Every rank of the application is a client: one server answers it; further servers may hear of its offers. A server
+ * is a balancing rank, or a rank of the application that hosts a thread. Clients and servers use different tags, so
+ * that each side receives messages in the order in which the other sent them. */
 #ifndef LAZY_LAZY_H
 #define LAZY_LAZY_H
 
@@ -15,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** The options, as they were given. Local. lazy may be NULL: the defaults. */
+/** The options as given; the defaults for NULL. Local. */
 eqp_lazy_options eqp__lazy_settings(const eqp_lazy *lazy);
 
 /** State of the offer on this rank: EQP_LAZY_READY when its answer has arrived, or, once all ranks are known to have
@@ -52,7 +51,7 @@ typedef struct eqp__lazy_letter {
 /* letter.c. Starts sending `bytes` bytes that begin with a note. Local. */
 int eqp__lazy_begin(MPI_Comm comm, int to, int tag, int64_t bytes, char *data, MPI_Request *request);
 
-/* Starts sending a letter with this many bytes after its note; data may be NULL. Local. */
+/* The same for a note and its `bytes` bytes of data, which are copied; data may be NULL. Local. */
 int eqp__lazy_send(MPI_Comm comm, int to, int tag, const eqp__lazy_note *note, const void *data,
                    eqp__lazy_letter *letter);
 
@@ -68,7 +67,6 @@ static inline void *eqp__lazy_data(const eqp__lazy_letter *letter)
     return letter->bytes + sizeof(eqp__lazy_note);
 }
 
-/* Frees a letter that MPI has completed. */
 void eqp__lazy_drop(eqp__lazy_letter *letter);
 
 /* Sleeps for a moment, longer each time up to a millisecond. *pause: nanoseconds, 0 at first. */
@@ -82,17 +80,16 @@ int eqp__lazy_worker_create(eqp__lazy_worker **worker);
 /* Waits for the map under way. NULL is legal. */
 void eqp__lazy_worker_free(eqp__lazy_worker *worker);
 
-/* Starts making a map. offer, answer: [n] must not be touched until it is done. */
+/* Starts making a map. offer, answer: [n] borrowed until it is done. */
 void eqp__lazy_worker_begin(eqp__lazy_worker *worker, eqp_lazy_make_fn make, void *user, int nranks, int64_t n,
                             const eqp_lazy_parcel *offer, eqp_lazy_parcel *answer);
 
 /* True once, after a started map is finished. */
 bool eqp__lazy_worker_done(eqp__lazy_worker *worker, int *code);
 
-/* A client of a server. */
 typedef struct eqp__lazy_source {
     int at;                         /* rank in the common communicator */
-    int rank;                       /* of the application */
+    int rank;                       /* rank in the application */
     bool counts;                    /* its offers are for this server */
     bool answer;                    /* the client expects an answer */
     bool left;                      /* the application */
@@ -101,37 +98,37 @@ typedef struct eqp__lazy_source {
 } eqp__lazy_source;
 
 typedef struct eqp__lazy_server {
-    int64_t n, nhere, nleft;  /* nhere: offers of this generation */
+    int64_t n, nhere, nleft;  /* nhere: complete offers of this generation */
     int64_t ncoming, ngoing;  /* letters in progress */
     eqp__lazy_source *source; /* [n] by rank of the application */
     int64_t generation;
     eqp_lazy_server state;
-    eqp_lazy_parcel *offer, *answer; /* [n] of the counted clients */
+    eqp_lazy_parcel *offer, *answer; /* [n] by counted client */
     eqp__lazy_worker *worker;        /* of a host */
 } eqp__lazy_server;
 
 typedef struct eqp__lazy_client {
     int server;            /* rank in the common communicator */
     int64_t n;             /* servers told of offers; the first one answers */
-    int *to;               /* [n] */
-    bool whole;            /* all servers get the bytes; else the first server does, and the rest get a notice */
+    int *to;               /* [n] their ranks */
+    bool whole;            /* true: all servers get the bytes; false: only the first one, the rest get a notice */
     eqp__lazy_letter *out; /* [n] */
     char *room;            /* memory for offers, not in use by a letter; owned */
-    int64_t room_bytes, out_bytes; /* its size; size of the first letter under way, whose memory is reused */
+    int64_t room_bytes, out_bytes; /* size of `room`; size of the first letter under way, whose memory is reused */
     eqp__lazy_letter in, answer;
-    bool *leaving; /* [n] they know that this rank leaves */
-    int64_t byes;  /* number of servers that know */
+    bool *leaving; /* [n] server i knows that this rank leaves */
+    int64_t byes;  /* number of these servers */
     eqp_lazy_state state;
     bool due;               /* the map must be taken before the next step */
     bool here;              /* the answer is complete */
-    bool gone;              /* this rank receives nothing more */
+    bool gone;              /* true: this rank receives nothing more */
     int64_t generation, at; /* at: the last step checked */
     double since, asked;    /* wall-clock seconds of the offer, and of the last check on the server */
     int code;               /* of the answer */
-    eqp_lazy_parcel mine;   /* the answer, if the application's own ranks made it; owned */
+    eqp_lazy_parcel mine;   /* the answer, if this rank made it; owned */
 } eqp__lazy_client;
 
-/* A process, identified by more than its number, which may be reused. */
+/* A process id may be reused, so the start time and node are compared as well. */
 typedef struct eqp__lazy_process {
     int64_t pid, start, node;
 } eqp__lazy_process;
@@ -146,7 +143,7 @@ struct eqp_lazy {
     eqp__lazy_server *server; /* of balancers and hosts, else NULL */
     eqp__lazy_client client;
     eqp__lazy_process process; /* of the answering server */
-    int64_t node;              /* of this rank */
+    int64_t node;
     eqp_lazy_make_fn make;
     void *user;
     MPI_Request polling; /* of eqp_lazy_poll() */
@@ -163,7 +160,7 @@ int eqp__lazy_server_create(int64_t n, eqp__lazy_source *source, eqp__lazy_worke
 /* To be called after the last client has left. NULL is legal. */
 void eqp__lazy_server_free(eqp__lazy_server *server);
 
-/* The host's work that needs no waiting: receives letters, starts and finishes maps in its thread, answers. Local. */
+/* Serves as a host without waiting: receives letters, starts and finishes maps in its thread, answers. Local. */
 int eqp__lazy_serve_some(eqp_lazy *lazy);
 
 /* True if all clients known to the server have left and been told so; tells them when the last one leaves. Local. */

@@ -12,7 +12,7 @@
 #define SHORTEST_REST 20000L
 #define LONGEST_REST 1000000L
 
-/* Memory for a letter; all but its note is filled by the caller. */
+/* Allocates a letter; the caller fills all but its note. */
 static int make_room(int64_t bytes, eqp__lazy_letter *letter)
 {
     const int64_t least = (int64_t)sizeof(eqp__lazy_note);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes a map from offers: sets up a balancer of the application's parts whose problem is the offers. */
+/* Makes a map from offers: creates a balancer whose problem is the offers. */
 #include "late/offer.h"
 
 #include "comm/agree.h"
@@ -16,7 +16,7 @@
 /* Location of a rank's owners while the map is made. */
 typedef struct location {
     int rank, balancer;
-    int64_t first; /* index of its first owner there */
+    int64_t first; /* index there of its first owner */
 } location;
 
 /* All offers to this balancer as one survey. Owners live with the balancers. */
@@ -46,7 +46,7 @@ static void gathered_free(gathered *g)
     eqp_map_free(g->table);
 }
 
-/* Copies an owner with the pins and tiles that are wanted; the offer has those of the most detailed survey. */
+/* Copies an owner with the requested pins and tiles; an offer has those of the most detailed survey. */
 static int copy_owner(const gathered *g, const eqp_owner *owner, const int64_t *pin, const eqp_tile *tile,
                       const double *phase, eqp_survey *survey)
 {
@@ -95,7 +95,6 @@ static void add_base(void *user, int nparts, double *seconds)
     }
 }
 
-/* The names of all offers, by rank. */
 static int gather_names(gathered *g)
 {
     int code;
@@ -143,7 +142,6 @@ static int read_owner(const gathered *g, int nranks, const eqp__late_offer *o, e
     return EQP_OK;
 }
 
-/* Adds the owners of an offer to the survey. */
 static int add_offer(gathered *g, const eqp__late_offer *o, int nranks)
 {
     eqp__cursor owners = {(unsigned char *)(uintptr_t)o->owners, true},
@@ -216,7 +214,6 @@ done:
     return code;
 }
 
-/* Exchanges the locations of all ranks' owners. */
 static int find_locations(gathered *g, MPI_Comm comm, int nranks)
 {
     location *mine = NULL, *all = NULL;
@@ -277,7 +274,7 @@ done:
     return code;
 }
 
-/* Sets up a balancer whose problem is the offers; its members are borrowed. */
+/* Sets up a balancer whose problem is the offers; it borrows its members. */
 static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks, eqp_balancer *b,
                   eqp_map_options *options)
 {
@@ -336,7 +333,7 @@ static int answer_all(const gathered *g, const eqp_balancer *b, const eqp_new_ma
     return code;
 }
 
-/* Every owner lives with its part; each must have been surveyed. */
+/* Places every owner with its part. EQP_ERR_DATA if an owner was not surveyed. */
 static int place(const eqp_owners *owners, const int *part, int64_t nhome, eqp_placement *placement)
 {
     for (int64_t i = 0; i < nhome; i++) {
@@ -352,7 +349,7 @@ static int place(const eqp_owners *owners, const int *part, int64_t nhome, eqp_p
     return owners->n == nhome ? EQP_OK : EQP_ERR_DATA;
 }
 
-/* eqp__make_new() for all owners and without MPI: for methods with `assign_alone`, and whole owners only. */
+/* eqp__make_new() without MPI, for methods with `assign_alone` and whole owners. */
 static int make_alone(const eqp_balancer *b, const eqp_map_options *options, int64_t nhome, eqp_new_map *found)
 {
     const eqp_work_model model = eqp__work_model_measured(&b->model, &b->costs);

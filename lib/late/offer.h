@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The offer of a balancer to the ranks that only make maps, the making, and the answer. An offer holds the survey of a
- * rank and the options of the method; an answer holds the placements of the owners that were on that rank at the time
- * of the offer, and the table of shared owners.
- *
- * Owners may have changed when the map comes. Each owner therefore gets a label with the offer, which follows its
- * content; an owner gets the placement of the offered owner with the same label. */
+/* Offers to the ranks that make maps, the making, and the answers. An offer holds the survey of a rank and the
+ * options of the method. An answer holds the placements of that rank's owners at the time of the offer, and the
+ * table of shared owners.
+ * Owners may change before the map arrives. The offer therefore gives each owner a label that follows its content;
+ * an owner gets the placement of the offered owner with its label. */
 #ifndef EQUIPOISE_LATE_OFFER_H
 #define EQUIPOISE_LATE_OFFER_H
 
@@ -16,8 +15,8 @@
 /* An owner as 64-bit words. Words equal in all owners of an offer (unused kinds, labels, homes) are sent once. */
 enum { EQP__OWNER_WORDS = sizeof(eqp_owner) / sizeof(uint64_t) };
 
-/* Start of an offer. It is followed by the front (rank 0 only), which is the same for all, then names, owners, pins,
- * tiles, and the loads of phases if there are several. */
+/* Start of an offer, followed by the front (rank 0 only), then names, owners, pins, tiles, and the loads of phases
+ * if there are several. */
 typedef struct eqp__late_head {
     char magic[8];
     int64_t front; /* bytes of base [nbase], speeds [nspeeds], factors [nfactors] and the table of the present map */
@@ -34,7 +33,7 @@ typedef struct eqp__late_head {
     eqp_exchange_plan plan;
     eqp_network network;
     int64_t plan_auto, has_map, once, apart;
-    eqp_cycle_turns phases; /* of the survey; n 0: one */
+    eqp_cycle_turns phases; /* of the survey; n 0: one phase */
     double nominal[EQP_COST_KINDS];
     eqp_costs costs;
     eqp_overheads overheads;
@@ -44,7 +43,7 @@ typedef struct eqp__late_head {
 /* Start of an answer, followed by the table and placements [nplacements]. */
 typedef struct eqp__late_answer {
     char magic[8];
-    int64_t kept; /* the present map is the best, and nothing follows */
+    int64_t kept; /* true: the present map is the best, and nothing follows */
     int64_t nplacements;
     eqp__table_size table;
     eqp_exchange_plan plan;
@@ -61,17 +60,17 @@ typedef struct eqp__late_offer {
     const unsigned char *front, *names, *owners, *pins, *tiles, *phases;
 } eqp__late_offer;
 
-/* The indices of the words that follow for each owner; returns their number. word: [EQP__OWNER_WORDS] Local. */
+/* Indices of the words that follow for each owner, [EQP__OWNER_WORDS]; returns their number. Local. */
 int eqp__late_words(const eqp__late_head *head, int *word);
 
 /* pack.c. bytes: borrowed from the eqp_lazy until they are offered. Local. */
 int eqp__late_offer_write(const eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, double life,
                           size_t *size, void **bytes);
 
-/* EQP_ERR_FORMAT for bytes that are not an offer. Local. */
+/* Parses an offer; it borrows the parcel. EQP_ERR_FORMAT for other bytes. Local. */
 int eqp__late_offer_read(const eqp_lazy_parcel *parcel, int nranks, eqp__late_offer *offer);
 
-/* found: for all owners of an offer. answer: its bytes are owned by the caller. Local. */
+/* Writes the part of `found` for n owners from `first` on. answer: bytes owned by the caller. Local. */
 int eqp__late_answer_write(const eqp_balancer *b, const eqp_new_map *found, int64_t first, int64_t n,
                            eqp_lazy_parcel *answer);
 

@@ -11,7 +11,6 @@
 
 #define WORD 64
 
-/* Reads name=value. */
 static int read_pair(const char *name, const char *value, eqp_lazy_options *options, eqp_message *message)
 {
     int word = 0;
@@ -45,7 +44,7 @@ static int read_pair(const char *name, const char *value, eqp_lazy_options *opti
     return EQP_ERR_ARGUMENT;
 }
 
-/* Copies a word that ends at a character of `ends`, at most WORD - 1 bytes; returns what follows it. */
+/* Copies at most WORD - 1 bytes up to a character of `ends`; returns the rest of the text. */
 static const char *cut(const char *text, const char *ends, char word[WORD])
 {
     const size_t n = strcspn(text, ends);
@@ -74,7 +73,6 @@ static int read_mode(const char *word, eqp_lazy_options *options, eqp_message *m
     return EQP_OK;
 }
 
-/* Checks that the options can be combined. */
 static int check(const eqp_lazy_options *o, eqp_message *message)
 {
     const char *wrong = NULL;

@@ -13,7 +13,7 @@
 
 static const char offer_magic[8] = "EQPOFF4", answer_magic[8] = "EQPMAP2";
 
-/* Bytes of n things, or -1 for too many. */
+/* -1: too many. */
 static int64_t bytes_of(int64_t n, size_t size)
 {
     return n >= 0 && (size == 0 || n <= INT64_MAX / 8 / (int64_t)size) ? n * (int64_t)size : -1;

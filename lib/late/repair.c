@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Repairs a late map by the work of the last step, moving few owners. If ranks share owners in the map, either only
- * whole owners move, or shared owners are made whole and move as well. */
+/* Repairs a late map by the work of the last step, moving few owners. If ranks share owners, either only whole
+ * owners move, or shared owners are made whole and move as well. */
 #include "late/offer.h"
 
 #include "comm/agree.h"
@@ -27,7 +27,7 @@ typedef struct late_repair {
     double *seconds;   /* [owners] of work */
     bool *shared;      /* [owners] */
     double *load;      /* [parts] by the original map */
-    double *fixed;     /* [parts] share of it that does not move: base and shared owners */
+    double *fixed;     /* [parts] part of `load` that does not move: base and shared owners */
     double *tried;     /* [parts] */
     double heaviest;   /* owner, in seconds */
     double imbalance;  /* of `load` */
@@ -43,7 +43,6 @@ static void late_repair_free(late_repair *m)
     free(m->tried);
 }
 
-/* Mean seconds per part. */
 static double mean_of(int nparts, const double *load)
 {
     double sum = 0.0;
@@ -65,7 +64,6 @@ static double imbalance_of(const late_repair *m, int nparts, const double *load)
     return mean > 0.0 ? most / mean - 1.0 : 0.0;
 }
 
-/* Lowest imbalance that a map of whole owners can reach. */
 static double floor_of(const late_repair *m, int nparts)
 {
     const double mean = mean_of(nparts, m->load);
@@ -99,7 +97,7 @@ static int add_shared(const eqp_map *map, int64_t tag, double seconds, double ag
     return most;
 }
 
-/* The work of all owners by the map: heard [owners]. */
+/* Loads of all parts by the map. heard: [owners]. */
 static int weigh(eqp_balancer *b, const eqp_map *map, const eqp_placement *heard, late_repair *m)
 {
     eqp_owners *owners = &m->owners;
@@ -203,7 +201,7 @@ done:
     return code;
 }
 
-/* Replaces *best if the new map is better than it and than the original. */
+/* Replaces *best if the new map is better than both it and the original. */
 static void keep_better(bool around, eqp_new_map *made, eqp_new_map *best, outcome *news)
 {
     if (made->map != NULL && made->made.result.imbalance < news->reached) {
@@ -215,7 +213,6 @@ static void keep_better(bool around, eqp_new_map *made, eqp_new_map *best, outco
     }
 }
 
-/* The repaired map replaces the found one. */
 static void adopt(const eqp_names *home, bool around, eqp_new_map *found, eqp_new_map *repaired)
 {
     repaired->made.sizes = found->made.sizes;
@@ -233,7 +230,7 @@ static void adopt(const eqp_names *home, bool around, eqp_new_map *found, eqp_ne
     found->made.result = repaired->made.result;
 }
 
-/* For loads in several phases: a repair that evens out all phases; maps with shared owners stay as they are. */
+/* The repair for several phases: evens out all of them; maps with shared owners stay. */
 static int repair_cycle(const eqp_balancer *b, late_repair *m, eqp_new_map *found, const eqp_names *home, outcome *news,
                         eqp_message *message)
 {
@@ -255,7 +252,7 @@ done:
     return code;
 }
 
-/* Repairs along the curve, with the shares of all ranks in an owner added up. */
+/* Repairs along the curve; all ranks' shares of an owner are added up. */
 static int repair_lined_up(eqp_balancer *b, const eqp_names *home, const eqp_map_options *how, eqp_new_map *found,
                            int64_t *bytes, outcome *news, eqp_message *message)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The side that makes maps. */
+/* Server side: makes the maps. */
 #include "late/lazy.h"
 
 #include <equipoise/more/base.h>
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Sending a few bytes is retried for about a second when memory is short. */
+/* Sending a notice is retried for about a second when memory is short. */
 enum { ATTEMPTS = 1000 };
 
 int eqp__lazy_server_create(int64_t n, eqp__lazy_source *source, eqp__lazy_worker *worker, eqp__lazy_server **server)
@@ -56,7 +56,6 @@ static int by_place(const void *key, const void *of)
     return (at > other) - (at < other);
 }
 
-/* Processes a letter from a client. */
 static void take_letter(eqp__lazy_server *server, eqp__lazy_source *source)
 {
     const eqp__lazy_note note = eqp__lazy_read(&source->in);
@@ -77,7 +76,7 @@ static void take_letter(eqp__lazy_server *server, eqp__lazy_source *source)
     eqp__lazy_drop(&source->in);
 }
 
-/* A letter that follows another one from the same sender waits for it. */
+/* A second letter from the same sender waits until the first is processed. */
 static int begin_letters(eqp_lazy *lazy, bool *moved)
 {
     eqp__lazy_server *const server = lazy->server;
@@ -133,7 +132,7 @@ done:
     return code;
 }
 
-/* Collects the counted offers; returns their number, and the error code of a failed one. */
+/* Collects the counted offers; returns their number, and an error code if one has failed. */
 static int64_t gather_offers(eqp__lazy_server *server, int *code)
 {
     int64_t n = 0;
@@ -151,7 +150,7 @@ static int64_t gather_offers(eqp__lazy_server *server, int *code)
     return n;
 }
 
-/* Sends an answer. A client may leave before reading it, but never offers again before, so the slot is free. */
+/* Sends an answer. A client may leave before reading it, but does not offer again before, so its slot is free. */
 static void post(eqp_lazy *lazy, eqp__lazy_source *source, const eqp__lazy_note *note, const void *data)
 {
     eqp__lazy_server *const server = lazy->server;
@@ -180,7 +179,6 @@ static eqp_lazy_server_action happen(eqp__lazy_server *server, eqp_lazy_server_e
     return action;
 }
 
-/* True if a map should be started now. */
 static bool begins(eqp__lazy_server *server)
 {
     return server->state == EQP_LAZY_FREE && server->nhere == server->n &&
@@ -255,7 +253,6 @@ bool eqp__lazy_server_ends(eqp_lazy *lazy)
            (server->ngoing == 0 || end_letters(server, &moved) != EQP_OK || server->ngoing == 0);
 }
 
-/* Makes a map together with the other balancers. */
 static int make_one(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user)
 {
     eqp__lazy_server *const server = lazy->server;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Roles of ranks: application, balancers, hosts of threads; setting them up and leaving. */
+/* Roles of ranks (application, balancers, hosts of threads): setup and leaving. */
 #define _POSIX_C_SOURCE 200809L
 #include "late/lazy.h"
 
@@ -89,7 +89,7 @@ bool eqp__lazy_has_ended(const eqp_lazy *lazy)
     return of->node == lazy->node && of->start != 0 && start_of(of->pid) != of->start;
 }
 
-/* The process of each rank; a node is numbered by its first rank. [ranks] owned by the caller. */
+/* Processes of all ranks; a node is numbered by its first rank. [ranks] owned by the caller. */
 static int find_processes(MPI_Comm comm, int nranks, eqp__lazy_process **processes)
 {
     eqp__lazy_process mine = {getpid(), start_of(getpid()), 0}, *all = NULL;
@@ -117,7 +117,7 @@ done:
     return EQP_OK;
 }
 
-/* The last ranks, or the last ones of each node in turn. serves: [nranks] zeros. */
+/* Chooses the last ranks, or the last ones of each node in turn. serves: [nranks] zeros. */
 static void choose_balancers(const eqp_lazy_options *o, int nranks, const eqp__lazy_process *process, bool *serves)
 {
     int chosen = 0;
@@ -156,9 +156,8 @@ done:
     return code;
 }
 
-/* Connects napp application ranks and n balancers: each balancer answers a consecutive range of ranks. If there are
- * more balancers than ranks, the surplus ones answer none and only learn when to start. app, serving: their ranks in
- * `talk`. */
+/* Connects napp application ranks and n balancers: each balancer answers a consecutive range of ranks; surplus
+ * balancers answer none and only learn when to start. app, serving: their ranks in `talk`. */
 static int connect_ranks(eqp_lazy *lazy, const int *app, const int *serving)
 {
     const int64_t napp = lazy->napp, n = lazy->nservers, usable = n < napp ? n : napp;

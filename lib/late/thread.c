@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread of a rank, which makes maps. It makes no MPI calls and receives no signals. */
+/* A thread that makes maps. It makes no MPI calls and receives no signals. */
 #include "late/lazy.h"
 
 #include <equipoise/more/base.h>

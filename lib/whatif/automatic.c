@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The candidates, from the cheapest up. effort: what trying one is expected to cost, its trace included, as a multiple
- * of what the curve's trial has cost. The curve is tried without a question. A hypergraph of all pins takes 10 times as
- * much where they are few, 100 times where everybody touches everything. wants: what a problem must offer for it. Of
- * the cycles of bench/study_rungs.py none was shortest by `pieces`, and one, by 1 %, by a map of one part with
- * `homes=curve`. */
+/* The candidates, from the cheapest up. effort: expected cost of a trial including its trace, as a multiple of the
+ * curve's trial. The curve is always tried. A hypergraph of all pins costs 10 times as much where pins are few, and
+ * 100 times where every owner needs most others. wants: features of the problem that the candidate requires. In the
+ * cycles of bench/study_rungs.py, `pieces` never had the shortest step, and a map of one part with `homes=curve`
+ * once, by 1 %. */
 static const struct {
     const char *word;
     double effort;
@@ -43,10 +43,10 @@ _Static_assert((1 << MOST_LOST) - 1 == EQP__AUTO_REST, "the longest rest");
 /* Most pins of whole owners on a rank, for a method that the user has not named. */
 #define MOST_PINS 33554432.0
 
-/* Expected cost of the curve's first trial, as a multiple of making a map. */
+/* Expected cost of the curve's first trial, as a multiple of the cost of a map. */
 #define TRIAL 3.0
 
-/* A map along the curve takes about a tenth of an even step: barneshut, 20,000 particles on three ranks. */
+/* Cost of a map along the curve, as a fraction of an even step: barneshut, 20,000 particles on three ranks. */
 #define NOMINAL_MAP 0.1
 
 static bool wants_all_pins(const eqp_method *method)
@@ -116,7 +116,7 @@ void eqp__even_word(const eqp_choice *choice, eqp_choice *even)
     snprintf(even->word, sizeof even->word, "%.*s%ceven=step", EQP_WORD_LETTERS, choice->word, joint);
 }
 
-/* Kind of a candidate's word, without or with even steps; -1: not a candidate. */
+/* Kind of a candidate's word, with or without even steps; -1: not a candidate. */
 static int kind_of(const char *word)
 {
     static const char even[] = "even=step";
@@ -139,7 +139,7 @@ static const eqp_ageing *ageing_of(const eqp_auto_memory *memory, int kind)
     return memory != NULL && kind >= 0 ? &memory->ageing[kind] : &none;
 }
 
-/* A new map as expected: made now, and renewed when it has lost its price. */
+/* Expectation for a map made now and renewed once it has lost its price. */
 static eqp_prospect new_map(const eqp_auto_input *question, const char *word, const eqp_compared *row)
 {
     return (eqp_prospect){.step = row->evaluated.step_seconds,
@@ -149,8 +149,7 @@ static eqp_prospect new_map(const eqp_auto_input *question, const char *word, co
                           .ageing = ageing_of(question->memory, kind_of(word))};
 }
 
-/* The present map costs nothing more, and is kept as long as its next step is shorter than the mean step with a new
- * map. */
+/* The present map costs nothing, and is kept while its next step is shorter than the mean step with a new map. */
 static eqp_prospect present_map(const eqp_auto_input *question, const eqp_compared *row)
 {
     const eqp_auto_memory *memory = question->memory;
@@ -161,7 +160,7 @@ static eqp_prospect present_map(const eqp_auto_input *question, const eqp_compar
                           .ageing = ageing_of(memory, memory != NULL ? (int)memory->kind - 1 : -1)};
 }
 
-/* Fraction of the loss that a method may save, if things go well. */
+/* Fraction of the loss that a method may save at best. */
 #define HOPE 0.25
 
 /* seconds: of the curve's trial. The gain counts for all remaining steps. */
@@ -200,8 +199,8 @@ static double allowance(const eqp_auto_memory *memory, double life)
     return memory == NULL || memory->idle ? INFINITY : eqp__trials_left(memory->run, life, memory->spent);
 }
 
-/* Every choice tries the curve, the present map and the last winner; the price is that of these, and of the cheapest
- * candidate that is due. */
+/* A choice always tries the curve, the present map and the last winner; its price is that of these trials and of the
+ * cheapest candidate due. */
 bool eqp__auto_may_try(const eqp_auto_memory *memory, const eqp_lives *lives)
 {
     const double curve = memory->curve > 0.0 ? memory->curve : TRIAL * memory->made;
@@ -293,8 +292,8 @@ static double cost_of(const eqp_auto_input *question, const eqp_prospect *prospe
     return eqp__fitting_seconds(row, eqp__prospect_cost(&question->lives, prospect));
 }
 
-/* Seconds of a trial on the slowest rank: by the clock since `begin`, or modelled, together with the price of the map
- * in the row. method: of the trial. */
+/* Seconds of a trial on the slowest rank: by the clock since `begin`, or modelled; also stores the map's price in
+ * the row. */
 static int trial_seconds(const eqp_whatif_state *state, const eqp_method *method, double begin, eqp_compared *row,
                          double *seconds)
 {
@@ -338,7 +337,6 @@ done:
     return code;
 }
 
-/* A choice in progress. */
 typedef struct choosing {
     eqp_whatif_state *state;
     const eqp_auto_input *question;
@@ -359,14 +357,13 @@ static const eqp_compared *best_so_far(const choosing *c)
     return c->answer->keep ? c->present : &c->answer->trial.row;
 }
 
-/* Seconds left for trials in this choice. */
 static double left_to_try(const choosing *c)
 {
     return eqp__auto_left(c->question->memory, &c->question->lives, c->curve.evaluated.step_seconds) - c->spent;
 }
 
 /* True if candidate i is skipped because it has lost before or would take too long. The last winner is always tried,
- * even before the first turn of the others. */
+ * even before other candidates had a turn. */
 static bool passes(const choosing *c, int i)
 {
     const eqp_auto_memory *memory = c->question->memory;
@@ -382,7 +379,7 @@ static bool passes(const choosing *c, int i)
            !is_worth_trying(c->question, effort, c->curve_effort, best_so_far(c));
 }
 
-/* After all trials: candidates that have lost to another new map are skipped for a while. */
+/* Candidates that lost to another new map are skipped for a while. */
 static void remember(const choosing *c)
 {
     eqp_auto_memory *memory = c->question->memory;
@@ -450,7 +447,6 @@ static int try_candidates(choosing *c)
     return code;
 }
 
-/* Tries the best new map with even steps. */
 static int try_even(choosing *c)
 {
     eqp_choice even;
@@ -468,7 +464,6 @@ static int try_even(choosing *c)
     return code;
 }
 
-/* Tries the run's method only. */
 static int try_only(choosing *c)
 {
     const eqp_map_options *options = &c->state->what->options;
@@ -513,7 +508,7 @@ static int keep_what_fits(choosing *c, const eqp_trial *present, eqp_compared *r
     return EQP_OK;
 }
 
-/* Describes the choice in one line: the modelled step, and the expected life. */
+/* Describes the choice in one line: modelled step and expected life. */
 static void explain(const choosing *c, double life)
 {
     eqp_auto_result *answer = c->answer;
@@ -528,8 +523,8 @@ static void explain(const choosing *c, double life)
              c->curve.evaluated.step_seconds, against, c->ntried, life, c->cost);
 }
 
-/* Stores the results for the next choice and for the policy: the price of a map is that of making the best one; the
- * rest was spent on choosing. */
+/* Stores the results for the next choice and for the policy: a map's price is that of making the best one; the rest
+ * was spent on choosing. */
 static void conclude(const choosing *c)
 {
     eqp_auto_memory *memory = c->question->memory;

@@ -14,8 +14,8 @@
 /* Number of best choices that `auto` also tries with even=step. */
 #define EVENED 2
 
-/* A comparison. The trials for each number of parts are: the requested methods, without `auto`; then the additional
- * candidates of `auto`; then the best of all these with even steps. */
+/* Trials for each number of parts: the requested methods without `auto`, then the additional candidates of `auto`,
+ * then the best of all these with even steps. */
 typedef struct comparison {
     int nasked, ntried, neven;
     const eqp_choice *asked;     /* [nasked] */
@@ -68,7 +68,8 @@ static double step_of(const eqp_trial *trial)
     return eqp__fitting_seconds(&trial->row, trial->row.evaluated.step_seconds);
 }
 
-/* The trial with the shortest step among trials that can still be evened out; done [n] marks all others. -1: none. */
+/* Index of the trial with the shortest step that can still get even steps, or -1. done: [n] true for trials to skip;
+ * updated. */
 static int next_best(int n, const eqp_trial *trials, bool *done)
 {
     int best = -1;
@@ -94,8 +95,8 @@ static bool is_tried(const comparison *c, const eqp_choice *choice)
     return i < c->ntried;
 }
 
-/* Tries the best with even steps, unless these were requested. If there are fewer than EVENED, the last slots have no
- * choice. */
+/* Tries the best methods with even steps, unless requested anyway. If there are fewer than EVENED, the last slots
+ * stay empty. */
 static int try_even(eqp_whatif_state *state, const comparison *c, eqp_trial *trials, eqp_choice *even,
                     const eqp_network *network, eqp_message *message)
 {
@@ -118,8 +119,8 @@ static int try_even(eqp_whatif_state *state, const comparison *c, eqp_trial *tri
     return code == EQP_OK ? eqp__whatif_try(state, n, trials + c->ntried, network, message) : code;
 }
 
-/* The choice of `auto`: the shortest next step, or step if the next is unknown. Its cost is the sum over all trials.
- * step, next: [ntried + neven] scratch. taken: index of the chosen trial. */
+/* The choice of `auto`: the shortest next step, or present step if the next is unknown. Its cost is the sum over all
+ * trials. step, next: [ntried + neven] scratch. taken: index of the chosen trial. */
 static eqp_compared choose(const comparison *c, const char *word, const eqp_trial *trials, double *step, double *next,
                            int *taken)
 {
@@ -141,8 +142,8 @@ static eqp_compared choose(const comparison *c, const char *word, const eqp_tria
     return row;
 }
 
-/* Row i of the requested methods, from the trials of one number of parts; tried: number of rows before it other than
- * `auto`. Returns its trial. */
+/* Fills row i of the requested methods from the trials for one number of parts. tried: number of earlier rows
+ * without `auto`; updated. Returns the trial. */
 static int read_row(const comparison *c, const eqp_trial *trials, int i, int *tried, eqp_compared *row)
 {
     const eqp_choice *asked = &c->asked[i];
@@ -156,7 +157,7 @@ static int read_row(const comparison *c, const eqp_trial *trials, int i, int *tr
     return taken;
 }
 
-/* maps: the maps of the rows are wanted, too. */
+/* maps: if not NULL, the rows' maps are needed as well. */
 static int read_rows(const comparison *c, const eqp_trial *trials, const eqp__whatif_told *maps, eqp_compared *rows)
 {
     int tried = 0, code = EQP_OK;
@@ -180,7 +181,6 @@ double eqp__part_imbalance(eqp_part_speeds speeds, int nparts, const double *loa
     return sum > 0.0 ? fmax(most * nparts / sum - 1.0, 0.0) : 0.0;
 }
 
-/* Traces the trials' maps at the next positions. */
 static int look_again(eqp_whatif_state *state, int n, eqp_trial *trials, const eqp_network *network,
                       eqp_message *message)
 {
@@ -224,7 +224,6 @@ static int look_ahead(eqp_whatif_state *state, int each, int ncounts, eqp_trial 
     return code;
 }
 
-/* Compares all methods at one number of parts. */
 static int compare_one(eqp_whatif_state *state, const comparison *c, int nparts, eqp_trial *trials, eqp_choice *even,
                        const eqp_network *network, eqp_message *message)
 {

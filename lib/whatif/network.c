@@ -33,7 +33,6 @@ enum {
 /* Lower limit on the time of an MPI call, against coarse clocks. */
 #define LEAST_SECONDS 1e-9
 
-/* The other rank of this rank's pair. */
 typedef struct pair {
     MPI_Comm comm;
     int partner; /* -1: none */
@@ -99,7 +98,7 @@ static double median(int n, double *value)
     return n % 2 != 0 ? value[n / 2] : 0.5 * (value[n / 2 - 1] + value[n / 2]);
 }
 
-/* Seconds of a message one way; NaN on a rank that does not count. */
+/* Seconds of a one-way message; NaN on a rank that does not count. */
 static int time_trips(const pair *p, int trips, int bytes, char *buffer, double *seconds)
 {
     double of_trip[TRIPS];
@@ -138,7 +137,7 @@ static int time_calls(MPI_Comm comm, bool reduces, int bytes, char *from, char *
     return EQP_OK;
 }
 
-/* Replaces a number by the median over the ranks that have one. */
+/* Replaces a number by its median over the ranks that have one. */
 static int agree_seconds(MPI_Comm comm, double *seconds)
 {
     double *all = NULL;

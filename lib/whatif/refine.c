@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The overhead of a part depends on its items: sharing an owner repeats some of its work, and more needs mean longer
- * waits. So a map is made, traced, and made again with the overhead that the trace has shown. */
+ * waits. A map is therefore made, traced, and remade with the overhead from the trace. */
 #include "move/evaluation.h"
 #include "whatif/whatif.h"
 
@@ -12,16 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most refinement passes. */
 #define LOAD_PASSES 6
 #define STEP_PASSES 6
 #define MEMORY_PASSES 6
 
-/* Parts over their memory lose the excess and this fraction more, which leaves the new map some room to age. */
+/* Parts over their memory lose the excess plus this fraction of it, so that the new map has room to age. */
 #define MEMORY_MARGIN 0.25
 #define MEMORY_AIM 0.98
 
-/* Refinement stops after this many maps in a row without improvement, or one more, as a pass may try two. */
+/* Refinement stops after this many maps in a row without improvement (one more if a pass tries two). */
 #define MOST_IN_VAIN 2
 
 /* Overhead follows the items; taking half of each correction prevents oscillation. */
@@ -31,7 +30,7 @@
 #define LEAST_FACTOR 0.2
 #define MOST_FACTOR 10.0
 
-/* State of the refinement; the arrays are slices of `total`, [nparts] each. */
+/* Arrays are slices of `total`, [nparts] each. */
 typedef struct refining {
     eqp_whatif_state *state;
     eqp_assignment *assignment;
@@ -39,12 +38,12 @@ typedef struct refining {
     int nparts;
     const double *base; /* [nparts] or NULL */
     eqp_part_speeds speeds;
-    double *total;    /* seconds of each part with the last map: work at its speed plus overhead */
-    double *given;    /* of its items */
+    double *total;    /* seconds of each part with the last map: work at its speed, plus overhead */
+    double *given;    /* seconds of each part's items */
     double *factor;   /* factor on the weights of each part's items */
     double *need;     /* bytes of memory of each part with the last map */
-    double *held;     /* of these, its items */
-    double *overhead; /* bytes of memory to leave free besides the items */
+    double *held;     /* part of `need` for items */
+    double *overhead; /* bytes of memory to keep free for needs other than items */
 } refining;
 
 static int open_refining(refining *s)
@@ -72,7 +71,7 @@ static double find_imbalance(const refining *s)
     return sum > 0.0 ? most * s->nparts / sum - 1.0 : 0.0;
 }
 
-/* Converts seconds of work to seconds of the parts that do it. */
+/* Converts seconds of work to seconds at the speeds of the parts. */
 static void take_speeds(const refining *s)
 {
     for (int p = 0; p < s->nparts; p++) {
@@ -80,8 +79,7 @@ static void take_speeds(const refining *s)
     }
 }
 
-/* Overhead that follows the items is added to their weight, as it changes with the shares; overhead common to all parts
- * is not. */
+/* Overhead that follows the items is added to their weight; overhead common to all parts is not. */
 static void find_factors(refining *s)
 {
     double mean = 0.0;
@@ -108,7 +106,6 @@ static int make_again(refining *s, int pass, eqp_trial *next, eqp_map_made *summ
     return eqp__assignment_take(s->assignment, NULL, s->state->what->nhome, &next->map, &next->placements, summary);
 }
 
-/* Replaces the trial's map by a better one. */
 static void replace(eqp_trial *trial, eqp_trial *next, eqp_map_made *summary, const eqp_map_made *made)
 {
     eqp__trials_free(1, trial);
@@ -158,7 +155,7 @@ int eqp__refine_loads(eqp_whatif_state *state, eqp_assignment *assignment, const
     return code;
 }
 
-/* Rank 0 only: evaluates the map by a plan, with every part's seconds of the step, or of the turns of a cycle, and its
+/* Rank 0 only. Evaluates the map by a plan: seconds of every part in the step, or in each turn of a cycle, and its
  * memory. */
 static int read_traced(const refining *s, const eqp__traced *traced, const eqp_network *network, eqp_compared *row,
                        bool any_plan)
@@ -196,7 +193,8 @@ static int tell(const refining *s, double *of_parts)
     return EQP__MPI(MPI_Bcast(of_parts, s->nparts, MPI_DOUBLE, 0, s->state->comm));
 }
 
-/* Traces a map and shares the result; the trace stays on rank 0. row->evaluated.plan: the plan, unless any_plan. */
+/* Traces a map and broadcasts its evaluation; the trace stays on rank 0. Uses the plan in row->evaluated.plan,
+ * unless any_plan. */
 static int measure(const refining *s, const eqp_trial *trial, const eqp_network *network, bool any_plan,
                    eqp__traced *traced, eqp_compared *row)
 {
@@ -213,7 +211,6 @@ static int measure(const refining *s, const eqp_trial *trial, const eqp_network 
     return code;
 }
 
-/* Evaluates the best map by its cheapest plan. */
 static int conclude(const refining *s, const eqp__traced *traced, const eqp_network *network, eqp_compared *row)
 {
     int code = s->state->rank == 0 ? eqp__whatif_evaluate(s->state, traced, network, row) : EQP_OK;
@@ -222,7 +219,7 @@ static int conclude(const refining *s, const eqp__traced *traced, const eqp_netw
     return code == EQP_OK ? eqp__whatif_tell(s->state, 0, row) : code;
 }
 
-/* The best map so far; rank 0 has its trace. */
+/* Rank 0 has the trace of the map. */
 typedef struct favourite {
     eqp_trial *trial;
     eqp_map_made *summary;
@@ -236,7 +233,6 @@ static double fitting_step(const eqp_compared *row)
     return eqp__fitting_seconds(row, row->evaluated.step_seconds);
 }
 
-/* Adopts the evaluation of the better map. */
 static void take_evaluation(eqp_compared *row, const eqp_compared *better)
 {
     row->evaluated = better->evaluated;
@@ -269,7 +265,7 @@ static int compete(const refining *s, const eqp_network *network, eqp_trial *nex
     return code;
 }
 
-/* Tries a map with new weights; then the same parts with shared owners on the least loaded ones. */
+/* Tries a map with new weights, then the same parts with shared owners on the least loaded of them. */
 static int compete_twice(refining *s, const eqp_network *network, int pass, favourite *best)
 {
     eqp_trial next = {.nparts = s->nparts}, moved = {.nparts = s->nparts};
@@ -306,8 +302,9 @@ done:
     return code;
 }
 
-/* Phases whose turns are shorter that way are computed where the owners live, in runs of the curve with equal work, as
- * by `sfc`, or, if memory does not matter, with equally many particles. cut: in none, which is the present map. */
+/* Phases whose turns get shorter are computed where the owners live: runs of the curve with equal work, as by `sfc`,
+ * or, if memory does not matter, with equal numbers of particles. cut: evaluation without such phases, i.e. of the
+ * present map at first. */
 static int compete_by_phases(refining *s, const eqp_network *network, favourite *best)
 {
     static const bool none[EQP_CYCLE_PHASES] = {false};
@@ -358,7 +355,7 @@ done:
     return code;
 }
 
-/* Memory limit of a part. mean: mean need of a part. */
+/* Memory limit of a part. mean: mean need of all parts. */
 static double capacity_of(const refining *s, int p, double mean)
 {
     const eqp_part_memory *memory = &s->state->what->options.memory;
@@ -366,9 +363,9 @@ static double capacity_of(const refining *s, int p, double mean)
     return MEMORY_AIM * (memory->n > 0 ? memory->bytes[p % memory->n] : memory->of_mean * mean);
 }
 
-/* Items of parts that need too much memory get heavier, so that these parts get fewer but stay connected, without more
- * ghosts. Ghosts decrease more slowly than items, so each pass corrects more than the last. The memory needed besides
- * items comes from the last map, and all before it. */
+/* Makes items of parts that need too much memory heavier, so that these parts get fewer items but stay connected,
+ * without more ghosts. Ghosts decrease more slowly than items, so each pass corrects more than the last. The memory
+ * needed besides items is learned from all maps so far. */
 static int learn_needs(refining *s, int pass)
 {
     const double fixed = s->state->what->options.memory.model.fixed;
@@ -390,7 +387,7 @@ static int learn_needs(refining *s, int pass)
     return EQP_OK;
 }
 
-/* Makes one more map and evaluates its memory; *stuck: the items and the memory needed besides them do not fit.
+/* Makes one more map and evaluates its memory. *stuck: the items and the memory needed besides them do not fit.
  * overhead: as for eqp__assignment_remember(). */
 static int fit_again(refining *s, int pass, const double *overhead, const eqp_network *network, eqp_trial *trial,
                      eqp_map_made *summary, bool *stuck)
@@ -422,8 +419,8 @@ done:
     return code;
 }
 
-/* Tries maps in which parts get fewer items; then, with all items, maps in which items that are heavy for their size
- * come back in exchange. Each until one fits; the fitting map with the shortest step wins. */
+/* First tries maps in which parts get fewer items; then maps with all items in which heavy small items come back in
+ * exchange. Each stops at the first map that fits; the fitting map with the shortest step wins. */
 static int fit(refining *s, const eqp_network *network, bool weighs, eqp_trial *trial, eqp_map_made *summary)
 {
     bool stuck = !weighs;

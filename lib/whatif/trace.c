@@ -21,7 +21,7 @@ void eqp__trials_free(int n, eqp_trial *trials)
     }
 }
 
-/* True if the problem traces maps; with several phases, if it can separate them. */
+/* True if the problem traces maps and, with several phases, can separate them. */
 static bool by_problem(const eqp_whatif_state *state)
 {
     const eqp_problem *problem = state->what->problem;
@@ -39,7 +39,6 @@ static int create_evaluation(const eqp_whatif_state *state, int nparts, eqp_eval
                : eqp_evaluation_create(nparts, 1, out, ghosts, evaluation);
 }
 
-/* Traces one turn of a phase. */
 static int trace(eqp_whatif_state *state, const eqp_trial *trial, int phase, bool loads_only,
                  eqp_evaluation *evaluation)
 {
@@ -90,7 +89,7 @@ done:
     return code;
 }
 
-/* Merges the traces of all ranks on one of them. *bytes: most memory that takes on this rank. */
+/* Merges all ranks' traces on `root`. *bytes: peak memory of that on this rank. */
 static int gather(const eqp_whatif_state *state, int root, eqp_evaluation *evaluation, double *bytes)
 {
     void *out = NULL;
@@ -129,7 +128,7 @@ void eqp__traced_free(eqp__traced *traced)
     }
 }
 
-/* bytes: memory of the turns before it, updated, on this rank. */
+/* bytes: memory of earlier turns on this rank, updated. */
 static int trace_turn(eqp_whatif_state *state, const eqp_trial *trial, int phase, int root, eqp_evaluation **evaluation,
                       double *bytes)
 {
@@ -162,7 +161,7 @@ done:
     return code;
 }
 
-/* Tells rank `root` the memory used for making maps so far, if parts are ranks. */
+/* Tells rank `root` the memory used so far for making maps, if parts are ranks. */
 static int tell_own(const eqp_whatif_state *state, int root, const eqp__traced *traced)
 {
     double *own = NULL;
@@ -214,7 +213,6 @@ done:
     return code;
 }
 
-/* Imbalance of the phases, from their evaluations. */
 static eqp_cycle cycle_of(const eqp_compared *row)
 {
     eqp_cycle cycle = {.efficiency = 1.0 / (1.0 + row->evaluated.imbalance)};
@@ -256,7 +254,7 @@ int eqp__whatif_tell(const eqp_whatif_state *state, int root, eqp_compared *row)
 }
 
 /* Evaluates a map by the survey alone: the rank that computes an owner has its load and needs its pins. Exact if the
- * survey gives all pins and pins are owners; if they are not, senders are unknown and only loads are evaluated. */
+ * survey gives all pins and pins are owners; otherwise senders are unknown and only loads are evaluated. */
 
 /* True if pins are owners. */
 static int find_whose(eqp_whatif_state *state)
@@ -271,7 +269,7 @@ static int find_whose(eqp_whatif_state *state)
     return EQP_OK;
 }
 
-/* Surveys the owners with all pins, and with their tiles if some may be shared. */
+/* Surveys the owners with all pins, and with tiles if owners may be shared. */
 static int learn(eqp_whatif_state *state, bool tiles)
 {
     const eqp_survey_detail all = {.heavy = tiles ? 0.0 : INFINITY, .pin_below = UINT64_MAX};
@@ -308,7 +306,7 @@ static int need(eqp_evaluation *evaluation, bool blocks, int64_t pin, int part)
     return !blocks || pin < 0 ? EQP_OK : eqp_evaluation_need(evaluation, 0, pin, part);
 }
 
-/* Traces an owner shared by several parts, tile by tile; the remainder is computed at the owner's own place. */
+/* Traces an owner shared by several parts, tile by tile; the rest is computed at the owner's own place. */
 static int trace_shared(const eqp_owners *owners, int64_t o, double seconds, const eqp_map *map, int64_t tag,
                         bool blocks, eqp_evaluation *evaluation)
 {
@@ -341,7 +339,6 @@ static int trace_whole(const eqp_owners *owners, int64_t o, double seconds, int 
     return EQP_OK;
 }
 
-/* Seconds of an owner in one turn. */
 static double seconds_of(const eqp_owners *owners, int64_t o, int phase)
 {
     return owners->phases.n > 0 ? owners->phase[o * owners->phases.n + phase] : owners->seconds[o];
@@ -369,7 +366,7 @@ static int trace_owners(const eqp_owners *owners, int phase, const eqp_map *map,
     return EQP_OK;
 }
 
-/* Seconds of the parts that do not depend on the map, per turn. */
+/* Adds each part's seconds that do not depend on the map, per turn. */
 static int add_base(const eqp_problem *problem, int nparts, double turns, eqp_evaluation *evaluation)
 {
     double *base = NULL;

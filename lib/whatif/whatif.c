@@ -37,7 +37,7 @@ void eqp__whatif_close(eqp_whatif_state *state)
     eqp__owners_free(&state->pinned);
 }
 
-/* survey: zeros, to be released in any case. */
+/* survey: zeros; must be freed in any case. */
 static int take_survey(const eqp_whatif_state *state, eqp_survey_kind kind, const eqp_survey_detail *detail,
                        const eqp_work_model *model, eqp_survey *survey)
 {
@@ -87,7 +87,7 @@ done:
     return code;
 }
 
-/* Surveys the owners without tiles: enough for most methods at any number of parts. */
+/* Surveys the owners without tiles, which suffices for most methods. */
 static int know(eqp_whatif_state *state, bool weights)
 {
     const eqp_survey_detail rough = {.heavy = INFINITY, .pin_below = 0};
@@ -108,7 +108,6 @@ static int know(eqp_whatif_state *state, bool weights)
     return code;
 }
 
-/* Calls a method of the problem. */
 static int assign_own(eqp_whatif_state *state, eqp_trial *trial, eqp_map_made *made)
 {
     const eqp_whatif *what = state->what;
@@ -138,7 +137,6 @@ done:
     return code;
 }
 
-/* The options of a trial's choice. */
 static eqp_map_options options_of(const eqp_whatif_state *state, const eqp_trial *trial)
 {
     eqp_map_options options = eqp__map_options_with(&state->what->options, trial->choice);
@@ -155,7 +153,7 @@ static bool wants_weights(const eqp_map_options *options)
            (options->method->flags & EQP_NEEDS_WEIGHTS) != 0;
 }
 
-/* The owners that a trial assigns: the common ones, or *detailed with the tiles or pins that its units need. */
+/* Owners that a trial assigns: the common ones, or *detailed with the tiles or pins that its units need. */
 static int find_owners(eqp_whatif_state *state, const eqp_map_options *options, eqp_owners *detailed,
                        eqp_owners **owners)
 {
@@ -184,7 +182,7 @@ static int make_base(const eqp_whatif_state *state, int nparts, double **base)
     return code;
 }
 
-/* True if maps have to fit into memory, which an evaluation shows. */
+/* True if maps must fit into memory, which takes an evaluation. */
 static bool is_capped(const eqp_whatif_state *state)
 {
     const eqp_part_memory *memory = &state->what->options.memory;
@@ -192,8 +190,7 @@ static bool is_capped(const eqp_whatif_state *state)
     return memory->known && eqp__memory_is_capped(memory);
 }
 
-/* Assigns within the memory of the parts if possible; otherwise without limits, so that the evaluation shows the
- * excess. */
+/* Assigns within the parts' memory if possible; otherwise without limits, so that the evaluation shows the excess. */
 static int assign_within(eqp_whatif_state *state, eqp_assignment *assignment, const double *base, bool *hopeless,
                          eqp_message *message)
 {
@@ -209,7 +206,7 @@ static int assign_within(eqp_whatif_state *state, eqp_assignment *assignment, co
     return code;
 }
 
-/* Assigns and refines until the map is as even as requested, and fits. */
+/* Assigns and refines until the map is as even as requested and fits. */
 static int assign_and_refine(eqp_whatif_state *state, eqp_assignment *assignment, const double *base,
                              const eqp_network *network, eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
 {
@@ -263,7 +260,7 @@ static bool comes_evaluated(const eqp_whatif_state *state, const eqp_trial *tria
            (trial->choice->options.even || (is_capped(state) && eqp_method_assigns(trial->choice->method)));
 }
 
-/* Makes the map of a trial, and the results that need no trace. */
+/* Makes a trial's map, and the results that need no trace. */
 static int assign(eqp_whatif_state *state, const eqp_network *network, eqp_trial *trial, eqp_message *message)
 {
     eqp_map_made summary = {.units = 0};
@@ -285,7 +282,7 @@ static int assign(eqp_whatif_state *state, const eqp_network *network, eqp_trial
     weights = wants_weights(&options);
     fresh = !state->known || (weights && !state->weighed);
     code = make_map(state, network, trial, &summary, message);
-    /* include what was learned for another method: this one would have needed it too */
+    /* include the survey made for an earlier method: this one would have needed it too */
     seconds = eqp__whatif_since(state, begin) + (fresh ? 0.0 : state->seconds[weights]);
     if (code == EQP_OK &&
         MPI_Allreduce(&seconds, &trial->row.balance_seconds, 1, MPI_DOUBLE, MPI_MAX, state->comm) != MPI_SUCCESS) {
