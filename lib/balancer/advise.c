@@ -56,7 +56,7 @@ done:
     return code;
 }
 
-/* True if `auto` should look for a better method. The same on all ranks, as all know how many steps are left. */
+/* True if `auto` should look for a better method. The same on all ranks, since all know the steps left. */
 static bool auto_wants(const eqp_balancer *b)
 {
     const eqp_lives lives = eqp__expected_lives(&b->policy, b->policy.left);
@@ -65,7 +65,7 @@ static bool auto_wants(const eqp_balancer *b)
            !eqp__makes_again(b, &lives);
 }
 
-/* A map that takes the ranks' overhead into account is worth its cost. */
+/* True if a map made for the ranks' overhead is worth its cost. */
 static bool overheads_want(const eqp_balancer *b)
 {
     const eqp_policy_mode mode = b->policy.options.mode;
@@ -75,7 +75,7 @@ static bool overheads_want(const eqp_balancer *b)
            eqp__calibration_pays(&b->calibration, b->policy.left, b->policy.balance_seconds);
 }
 
-/* True if a map has to be evaluated before it is used, to see that it fits into memory. */
+/* True if a map must be evaluated before use, to check that it fits into memory. */
 static bool must_fit(const eqp_balancer *b)
 {
     return b->bounds.known && eqp__memory_is_capped(&b->bounds);
@@ -96,7 +96,7 @@ static eqp__reasons reasons_of(const eqp_balancer *b, bool asked)
                           .memory_use = b->now.memory_use};
 }
 
-/* The action before the next step, and the call for late maps that is due. */
+/* The policy's action before the next step, and the late-map call that is due. */
 static eqp__late_due next_call(const eqp_balancer *b, eqp_policy_action *action)
 {
     const eqp__reasons reasons = reasons_of(b, false);
@@ -134,7 +134,6 @@ eqp_map_options eqp__balancer_map_options(const eqp_balancer *b, const eqp_choic
     return eqp__map_options_with(&run, choice);
 }
 
-/* Options of this run's maps. */
 static eqp_map_options run_options(const eqp_balancer *b)
 {
     return eqp__balancer_map_options(b, &b->options.method);
@@ -175,7 +174,7 @@ int eqp__ask_cycle(eqp_balancer *b)
     return eqp__agree_alike(b->comm, code, eqp_fingerprint(phases->n, phases->n, phases->times));
 }
 
-/* A survey is taken only when a map may be due next, as it is not free. */
+/* A survey costs time, so it is taken only if a map may be due next. */
 eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
 {
     eqp_balancer *const b = balancer;
@@ -209,7 +208,6 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
     return &b->survey;
 }
 
-/* The new map replaces the present one. */
 static void take(eqp_balancer *b, eqp_policy_action action, int64_t nhome, eqp_new_map *found, eqp_advice *advice)
 {
     advice->action = action;
@@ -242,7 +240,7 @@ static void calibrate(eqp_balancer *b, eqp_map_options *options)
     }
 }
 
-/* Loads of the ranks, 0 before the first step: measured, or, if these do not describe the work, counted. */
+/* Loads of the ranks: measured, or counted if measured loads do not describe the work; 0 before the first step. */
 static int measured_loads(const eqp_balancer *b, double **loads)
 {
     const bool tell = eqp__rows_tell(b->nranks, b->row, b->options.fixed_costs);
@@ -265,7 +263,6 @@ static int agree_on_call(eqp_balancer *b, const eqp_advice *advice, int64_t left
     return code;
 }
 
-/* Describes a map that was made, for the steps that use it. */
 static void describe(eqp_balancer *b, eqp_policy_action action, const eqp_new_map *found)
 {
     b->now.imbalance_promised = found->made.result.imbalance;
@@ -276,8 +273,8 @@ static void describe(eqp_balancer *b, eqp_policy_action action, const eqp_new_ma
     }
 }
 
-/* Repairs the map if that is asked for and reaches the tolerance, else makes a new one; where maps are made elsewhere,
- * the present one stays instead. */
+/* Repairs the map if requested and if that reaches the tolerance; otherwise makes a new one, or keeps the present
+ * one where maps are made late. */
 static int make(eqp_balancer *b, eqp_policy_action *wanted, eqp_names *home, eqp_map_options *options,
                 const eqp_lives *lives, eqp_new_map *found, eqp_advice *advice, eqp_message *message)
 {

@@ -72,12 +72,11 @@ static int compare_here(eqp_balancer *b, const eqp_comparison *comparison, const
     return code;
 }
 
-/* Rows of all granularities. */
 typedef struct grained {
     const eqp_comparison *comparison;
     int ngrains, nrows;
-    eqp_compared **of;  /* [ngrains] rows [nrows] of each, owned */
-    eqp_compared *kept; /* [nrows] the best of each, owned */
+    eqp_compared **of;  /* [ngrains] rows [nrows] of each granularity, owned */
+    eqp_compared *kept; /* [nrows] best row of each choice, owned */
     /* while maps are reported: */
     int grain, row;
 } grained;
@@ -103,7 +102,8 @@ done:
     return eqp_agree(b->comm, code, NULL);
 }
 
-/* The granularity with the shortest next step, or step if the next is unknown; its cost is that of trying all. */
+/* The granularity with the shortest next step, or present step if the next is unknown; its cost is that of trying
+ * all granularities. */
 static eqp_compared best_of(const grained *g, int row)
 {
     double seconds = 0.0;
@@ -132,7 +132,7 @@ static int show_kept(void *user, const eqp_compared *row, const eqp_map *map, co
     return kept->grain == g->grain ? g->comparison->on_map(g->comparison->user, kept, map, placement) : EQP_OK;
 }
 
-/* Makes the maps of the best rows once more; keeping those of all rows would take too much memory. */
+/* Remakes the maps of the best rows, since keeping the maps of all rows would take too much memory. */
 static int show_maps(eqp_balancer *b, grained *g, eqp_names *home, eqp_message *message)
 {
     const eqp__whatif_told told = {NULL, show_kept, g};

@@ -78,7 +78,6 @@ static bool can_be_memory(const eqp_memory *memory)
     return can_be;
 }
 
-/* Returns the condition; the first one that fails sets the message. */
 static bool holds(bool condition, const char *line, eqp_message *message)
 {
     if (!condition && message->text[0] == '\0') {
@@ -312,7 +311,7 @@ bool eqp__can_live(const eqp_balancer *b, const eqp_choice *choice, eqp_message 
     return can;
 }
 
-/* Local set-up, everything that can fail on a single rank. print: fingerprint of problem and options, which must
+/* Local setup: everything that can fail on a single rank. print: fingerprint of problem and options, which must
  * agree. */
 static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_options *options, int64_t print[2],
                 eqp_message *message)

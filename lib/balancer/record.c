@@ -19,8 +19,8 @@ typedef struct turns {
     int n;                                   /* phases; at most 1: nothing is sent */
     double load[EQP_CYCLE_PHASES];           /* seconds in forces; then their sums */
     double work[EQP_CYCLE_PHASES];           /* by the cost model; then their sums */
-    double most_load[EQP_CYCLE_PHASES];      /* then the maximum over the ranks */
-    double most_predicted[EQP_CYCLE_PHASES]; /* at the rank's speed; likewise */
+    double most_load[EQP_CYCLE_PHASES];      /* this rank's load; then the maximum over the ranks */
+    double most_predicted[EQP_CYCLE_PHASES]; /* the same, predicted at the rank's speed */
 } turns;
 
 enum { TURN_NUMBERS = 2 * EQP_CYCLE_PHASES };
@@ -59,7 +59,7 @@ static void hear_turns(turns *t, const double *sum, const int64_t *least)
     }
 }
 
-/* Memory for a step; later errors occur on all ranks alike. */
+/* Memory for a step, allocated first, so that later errors occur on all ranks alike. */
 typedef struct buffers {
     eqp_timings *own;           /* if the caller has none */
     const eqp_timings *timings; /* the caller's, or own */
@@ -97,7 +97,7 @@ done:
     return code;
 }
 
-/* Gathers the rows on all ranks, so that all draw the same conclusions. */
+/* Gathers the rows on all ranks, so that all ranks draw the same conclusions. */
 static int gather_rows(eqp_balancer *b, const eqp_work *work, size_t bytes, char *rows)
 {
     const int ndoubles = (int)(bytes / sizeof(double));
@@ -112,7 +112,6 @@ static int gather_rows(eqp_balancer *b, const eqp_work *work, size_t bytes, char
     return EQP_OK;
 }
 
-/* max / mean - 1, from the maximum and the sum over n ranks. */
 static double uneven(double most, double sum, int n)
 {
     return sum > 0.0 ? fmax(most * n / sum - 1.0, 0.0) : 0.0;
@@ -234,10 +233,10 @@ static void add_up(const eqp_balancer *b, eqp_step *step)
 
 /* Seconds used for decisions: measured, or counted if costs are fixed. */
 typedef struct deciding {
-    double load_max, load_mean; /* of the ranks */
-    double step;                /* of the busiest rank; 0: unknown */
-    double exchange;            /* of the largest rank */
-    double map;                 /* for making the map before the step, on the slowest rank */
+    double load_max, load_mean;
+    double step;     /* of the busiest rank; 0: unknown */
+    double exchange; /* of the largest rank */
+    double map;      /* for making the map before the step, on the slowest rank */
 } deciding;
 
 static deciding measured_seconds(const eqp_balancer *b)
@@ -318,7 +317,6 @@ static void remember_map(eqp_balancer *b, const deciding *is)
     eqp__auto_record(&b->memory, fresh, unevenness(b), step, b->now.rebalanced ? is->map : 0.0);
 }
 
-/* Seconds of the slowest rank, including what it sends. */
 static double whole_step(const eqp_balancer *b, const deciding *is)
 {
     double most = 0.0;
@@ -331,9 +329,9 @@ static double whole_step(const eqp_balancer *b, const deciding *is)
     return most + b->lost_load;
 }
 
-/* Imbalance of the counted work, including its exchange; of the last evaluation, if the step has several and counts it
- * separately. promised: the imbalance that the map promised. Anything beyond it counts only as far as a new map could
- * shorten the step, given that ranks with less work may send no more. The first step of a map is judged without its
+/* Imbalance of the counted work, including its exchange; of the last evaluation, if the step has several and counts
+ * it separately. promised: the imbalance that the map promised. Any excess counts only as far as a new map could
+ * shorten the step, since ranks with less work may not send less. The first step of a map is judged without its
  * messages, most of which belong to the move. */
 static double work_imbalance(const eqp_balancer *b, const eqp_work *work, double promised)
 {
@@ -360,7 +358,7 @@ static double work_imbalance(const eqp_balancer *b, const eqp_work *work, double
     return b->now.rebalanced ? fmax(now / mean - 1.0, 0.0) : promised + fmax(now - then, 0.0) / mean; /* rounding */
 }
 
-/* Cost of making another map by the present method, without the trials that led to it. */
+/* Cost of another map by the present method, without trials. */
 static double map_seconds(const eqp_balancer *b, const deciding *is)
 {
     const double beyond = b->now.action == EQP_RENEW ? b->memory.beyond : 0.0;
@@ -368,7 +366,7 @@ static double map_seconds(const eqp_balancer *b, const deciding *is)
     return fmax(is->map - beyond, 0.0);
 }
 
-/* The step as input for the policy. Methods that do not weigh promise nothing, nor do maps whose work is handed out;
+/* The step as input for the policy. Maps of methods that do not weigh, or with work handed out, promise nothing;
  * `feedback` uses loads only. load: [ranks] */
 static eqp_policy_sample sample_of(eqp_balancer *b, const eqp_work *work, const deciding *is, const double *load)
 {
@@ -389,8 +387,8 @@ static eqp_policy_sample sample_of(eqp_balancer *b, const eqp_work *work, const 
         .hidden = eqp__rank_noise_record(&b->noise, load, now->rebalanced, b->policy.options.false_alarms)};
 }
 
-/* The first forces, of which only the load is known, count as long as the first whole step, as both have the same
- * map. */
+/* The first force evaluation, of which only the load is known, counts as long as the first whole step, which has the
+ * same map. */
 static int complete_first(eqp_balancer *b, const eqp_hindsight_step *whole)
 {
     if (b->now.step_measured > 0.0) {
@@ -444,7 +442,7 @@ done:
     return code;
 }
 
-/* Everything summed over the ranks in a step: reports of batches, then the caller's numbers. */
+/* Numbers summed over the ranks in a step: reports of batches, then the caller's numbers. */
 enum { TOLD = EQP__COSTS_TOLD + EQP_MEET_SUMS, SHARED = 3, LEAST = SHARED + EQP_MEET_LOWS };
 _Static_assert(LEAST + TURN_NUMBERS <= EQP__AGREE_MOST && TOLD + TURN_NUMBERS <= EQP__MEET_MOST, "room in a meeting");
 
@@ -484,7 +482,7 @@ static int meet(eqp_balancer *b, const eqp_work *work, size_t bytes, const buffe
     if (nsums > 0) {
         memcpy(work->sum, told + EQP__COSTS_TOLD, (size_t)nsums * sizeof *work->sum);
     }
-    eqp__late_hear(b, least[2]); /* arrived offers become known along with it */
+    eqp__late_hear(b, least[2]); /* the same reduction tells which offers have arrived */
     EQP_TRY(eqp__costs_hear(&b->costs, told, &b->now.correlation));
 done:
     return code;
@@ -512,13 +510,13 @@ static bool can_be(const eqp_work *work)
            work->nlows >= 0 && work->nlows <= EQP_MEET_LOWS && (work->nlows == 0 || work->low != NULL);
 }
 
-/* A step of a later version is told what this one knows; its other members stay. */
+/* Accepts a longer step of a later version: known members are set, the rest stay. */
 static bool can_be_told(const eqp_step *step)
 {
     return step == NULL || step->size == 0 || step->size >= offsetof(eqp_step, rebalanced);
 }
 
-/* Bytes that this rank needs; exchanges as in its last evaluation. */
+/* Bytes of memory that this rank needs, with the exchange of its last evaluation. */
 static double memory_of(const eqp_balancer *b, const eqp_work *work)
 {
     const eqp_memory *m = &b->bounds.model;
@@ -529,8 +527,8 @@ static double memory_of(const eqp_balancer *b, const eqp_work *work)
            fmax(m->byte * (row->last_bytes_sent + row->last_bytes_received), b->own_bytes);
 }
 
-/* Fills the balancer's part of this rank's row. A map costs the CPU time spent on making it unless the caller has
- * measured more. */
+/* Fills the balancer's part of this rank's row. The cost of a map is the CPU time spent on making it, unless the
+ * caller measured more. */
 static void predict(const eqp_balancer *b, const eqp_work *work)
 {
     if (work->row->balance_seconds == 0.0) {
@@ -568,7 +566,7 @@ static void tell(const eqp_balancer *b, eqp_step *step)
     memcpy(step, &now, size < sizeof now ? size : sizeof now);
 }
 
-/* Remembers the cost of a new map that the last step began with, made in line or late. */
+/* Learns the cost of the new map that the last step began with, made in line or late. */
 static void learn_map_cost(eqp_balancer *b)
 {
     if (b->now.action == EQP_RENEW && b->now.map_age > 0) {

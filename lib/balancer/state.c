@@ -11,11 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Starts the bytes and changes with their format. A checksum ends them. */
+/* Starts the bytes; changes with their format. A checksum ends them. */
 static const char magic[8] = "EQPBAL8";
 
-/* The part that does not depend on the number of ranks; the rows of all ranks and the shared owners of the map
- * follow. */
+/* The part that does not depend on the number of ranks; the rows of all ranks and the map's shared owners follow. */
 typedef struct head {
     char magic[8];
     char word[EQP_WORD_SIZE]; /* the method */
@@ -46,7 +45,6 @@ static size_t bytes_of(const head *h)
     return sizeof *h + (size_t)h->nranks * RANK_BYTES + eqp__table_bytes(&h->table) + EQP__SEAL;
 }
 
-/* Passes the per-rank data. */
 static void pass_ranks(eqp__cursor *c, eqp_balancer *b)
 {
     const size_t n = (size_t)b->nranks;
@@ -121,7 +119,6 @@ done:
     return code;
 }
 
-/* True if the byte is a valid bool. */
 static bool can_be_bool(const bool *value)
 {
     unsigned char byte;
@@ -193,7 +190,7 @@ static bool can_be_map(const head *h)
            can_be_count(h->totals.interactions) && can_be_count(h->totals.weight) && can_be_count(h->totals.draws);
 }
 
-/* True if the numbers of all ranks that are still used are finite. Other members of a row are the caller's. */
+/* True if the numbers of all ranks that are still used are finite. Other members of a row belong to the caller. */
 static bool can_be_ranks(const unsigned char *at, int64_t nranks)
 {
     const size_t rows = (size_t)nranks * sizeof(eqp_rank_row), all = (size_t)nranks * RANK_BYTES;
@@ -237,7 +234,7 @@ static void take_costs(eqp_balancer *b, const head *h)
     b->overheads.steps = h->steps;
 }
 
-/* Everything else but the map, which is already set. */
+/* Takes everything else except the map, which is already set. */
 static void take_head(eqp_balancer *b, const head *h)
 {
     const eqp_policy_options options = b->policy.options;

@@ -100,7 +100,7 @@ static int make_items(eqp_assignment *assignment, const eqp_map *old)
     }
 done:
     if (!(assignment->options.method->flags & EQP_NEEDS_WEIGHTS)) {
-        items->view.weight = items->view.phase_load = NULL; /* no weights: particles count */
+        items->view.weight = items->view.phase_load = NULL; /* without weights, particles count */
     }
     return code;
 }
@@ -153,8 +153,8 @@ void eqp__assignment_share_out(int nparts, double even, const double *overhead, 
     }
 }
 
-/* Each part gets items for its share of the total, in proportion to its speed, minus its overhead: shares [nparts] with
- * sum 1, or NULL if they are equal. */
+/* Share of each part: its share of the total by speed, minus its overhead. shares: [nparts] with sum 1, or NULL if
+ * equal. */
 static int make_shares(const eqp_assignment *assignment, const double *overhead, double **shares)
 {
     const eqp_items *items = &assignment->items;
@@ -211,13 +211,12 @@ void eqp__assignment_cycle(const eqp_owners *owners, bool weighed, eqp_balance_o
     }
 }
 
-/* True if each phase gets its own map. */
 static bool wants_phases(const eqp_assignment *assignment)
 {
     return assignment->options.how.maps && assignment->owners->phases.n > 0 && assignment->items.view.weight != NULL;
 }
 
-/* A run of the curve for each part, by particles or by work as in `sfc`, within the capacities. */
+/* Cuts the curve into a run for each part, by particles or by work as in `sfc`, within the capacities. */
 static int find_runs(eqp_assignment *assignment, bool by_work, const int64_t *capacity,
                      const eqp_balance_options *options)
 {
@@ -240,7 +239,8 @@ static int find_runs(eqp_assignment *assignment, bool by_work, const int64_t *ca
                        assignment->home, NULL);
 }
 
-/* Data live in runs; each part is named after the run that it shares most work with, unless part numbers are fixed. */
+/* Data live in runs of the curve; each part gets the number of the run that it shares most work with, unless part
+ * numbers are fixed. */
 static int find_homes(eqp_assignment *assignment, const eqp_balance_options *options, const int64_t *capacity)
 {
     /* with a map for each phase most work is done at home, provided that homes have equal work */
@@ -290,7 +290,7 @@ int eqp__assignment_held(const eqp_assignment *assignment, double *bytes)
     return eqp_sum_double(assignment->comm, assignment->nparts, bytes);
 }
 
-/* Sizes of items that each part has room for. size: of all items; per_byte: bytes of memory for each byte of it. */
+/* Capacity of each part for items. size: of all items; per_byte: bytes of memory per byte of size. */
 static void share_memory(const eqp_assignment *assignment, double size, double per_byte, int64_t *capacity)
 {
     const eqp_part_memory *memory = &assignment->options.memory;
@@ -348,7 +348,7 @@ int eqp__assignment_find(eqp_assignment *assignment, const double *overhead, eqp
     wanted.settings = options->settings;
     wanted.part_load = options->part_load;
     wanted.message = message;
-    wanted.capacity = options->how.homes ? NULL : capacity; /* with homes elsewhere, memory is not a matter of parts */
+    wanted.capacity = options->how.homes ? NULL : capacity; /* homes elsewhere: memory does not depend on the parts */
     eqp__assignment_cycle(assignment->owners, assignment->items.view.weight != NULL, &wanted);
     if (options->aspect > 0) {
         (void)eqp__method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
@@ -404,7 +404,7 @@ done:
     return code;
 }
 
-/* Parts by phase: [items][phases], to be freed; NULL if they are the same in all. */
+/* Parts by phase: [items][phases], owned by the caller; NULL if the same in all phases. */
 static int find_phased(const eqp_assignment *assignment, int **phased)
 {
     const int nphases = assignment->owners->phases.n;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A cell with more owners than this many parts hold is cut in any case. */
+/* A cell is cut in any case if it has more owners than this many parts hold. */
 #define CELL_PARTS 4
 
 void eqp__items_free(eqp_items *items)
@@ -40,7 +40,7 @@ done:
     return code;
 }
 
-/* Adds an owner to an item: its particles, and its part of the item's position. */
+/* Adds an owner to an item: its particles, and its contribution to the item's position. */
 static void add_owner(eqp_items *items, int64_t item, const eqp_owner *owner, bool with_particles)
 {
     for (int a = 0; a < 3; a++) {
@@ -74,7 +74,7 @@ static void fill_from_owners(eqp_items *items, const eqp_owners *owners, const e
     }
 }
 
-/* The present part with most of a unit's work; its owners may be in different parts. */
+/* The present part with most of a unit's work, since its owners may be in different parts. */
 typedef struct vote {
     int part;
     double seconds;
@@ -165,10 +165,10 @@ static int fill_pins(eqp_items *items, const eqp_owners *owners)
     return EQP_OK;
 }
 
-/* The keys of all owners along the curve, and the range of this rank. */
+/* Curve keys of all owners, and this rank's range of them. */
 typedef struct all_keys {
     int64_t n, first;
-    uint64_t *key; /* [n] */
+    uint64_t *key;
 } all_keys;
 
 static int gather_keys(MPI_Comm comm, const eqp_owners *owners, all_keys *all)
@@ -199,7 +199,7 @@ static int64_t count_cells(const eqp_owners *owners, const all_keys *all, int64_
     return n;
 }
 
-/* Pins of weight 1, and the cells of each owner, weighted by the additional branches if they are cut. */
+/* Pins of weight 1, and the cells of each owner, weighted by the branches added if they are cut. */
 static int fill_weighted(eqp_items *items, const eqp_owners *owners, const all_keys *all, double branch, int64_t most)
 {
     const int64_t room = owners->pin_first[owners->n] + owners->n + count_cells(owners, all, most);

@@ -43,7 +43,7 @@ int64_t eqp_map_phased(const eqp_map *map, int *nphases, const int **rank)
     return map ? map->nphased : 0;
 }
 
-/* Builds the sampler's map of the shared owners; ids of units are their places in the table. */
+/* Builds the sampler's map of the shared owners; unit ids are indices in the table. */
 static int rebuild(const int64_t *nunits_of, int64_t nunits, eqp_map *map)
 {
     int64_t *first = NULL, *unit_id = NULL;

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* Relative speeds of any number of parts, mean 1: part p has that of p modulo n. Borrowed. Zeros: all are equal. */
+/* Relative speeds of any number of parts, mean 1: part p has speed p mod n. Borrowed. Zeros: all equal. */
 typedef struct eqp_part_speeds {
     int n;
     const double *of; /* [n] */
@@ -19,14 +19,14 @@ static inline double eqp_part_speed(eqp_part_speeds speeds, int part)
     return speeds.n > 0 ? speeds.of[part % speeds.n] : 1.0;
 }
 
-/* Memory that parts need and have: part p has bytes[p mod n], or all have of_mean times the mean need. Borrowed. Zeros:
- * no limits are known. */
+/* Memory that parts need and have: part p has bytes[p mod n], or every part has of_mean times the mean need.
+ * Borrowed. Zeros: no limits are known. */
 typedef struct eqp_part_memory {
     bool known;       /* the need is known; otherwise the bytes of the items count */
     eqp_memory model; /* of the need */
     int n;
     const double *bytes; /* [n] */
-    double of_mean;      /* 0 with n */
+    double of_mean;      /* used if n is 0 */
 } eqp_part_memory;
 
 static inline bool eqp__memory_is_capped(const eqp_part_memory *memory)
@@ -41,10 +41,10 @@ typedef struct eqp_map_options {
     const double *part_load; /* [parts] measured seconds of the present parts, for `feedback`; NULL: use the weights
                                 (borrowed) */
     const double *factor;    /* [ranks] factors on the weights of each present part's items; NULL: 1 (borrowed) */
-    eqp_part_speeds speeds;  /* of the parts */
-    eqp_part_memory memory;  /* of the parts */
-    double imbalance_tol;    /* wanted; decides the size of units */
-    double assign_tol;       /* at which the assignment of units may stop; 0: imbalance_tol */
+    eqp_part_speeds speeds;
+    eqp_part_memory memory;
+    double imbalance_tol; /* requested; decides the size of units */
+    double assign_tol;    /* tolerance for the assignment of units; 0: imbalance_tol */
     uint64_t seed;
     double branch;          /* cost of a branch of the octree of keys for every part, in missing pins; 0: any keys */
     double aspect;          /* cost of a shared source relative to a shared target; 0: unknown */
@@ -61,7 +61,7 @@ bool eqp__map_options_wants_units(const eqp_map_options *options);
 /* True if the assignment uses pins. */
 bool eqp__map_options_wants_pins(const eqp_map_options *options);
 
-/* True if a map needs more than the survey of its owners: traces of its cost, or of several maps. */
+/* True if a map needs more than the survey of its owners: a trace of its cost, or of several maps. */
 bool eqp__map_options_wants_trial(const eqp_map_options *options);
 
 /* The options of a run with the method and options of a word. */

@@ -57,7 +57,7 @@ typedef struct entry {
     int64_t place; /* order of the shares of one owner */
 } entry;
 
-/* Entries of owners with concatenated lists; wanted selects some, or NULL. */
+/* Entries of owners with concatenated lists. wanted: selects some, or NULL. */
 static int64_t list_entries(const bundle *of, const int *rank, int wanted, int64_t before, entry *entries)
 {
     const int64_t *pin = of->pin;
@@ -90,7 +90,7 @@ static bundle bundle_of(const eqp_survey *survey)
                     .tile = survey->tile};
 }
 
-/* Packs the owners for each other rank, one rank's after another's. sent [3][ranks]: owners, pins, tiles. */
+/* Packs the owners for each other rank, by rank. sent [3][ranks]: owners, pins, tiles. */
 static int pack_foreign(const eqp_survey *survey, const int *rank, int me, int nranks, bundle *out, int64_t *sent)
 {
     int64_t *next = NULL;
@@ -141,7 +141,7 @@ done:
     return code;
 }
 
-/* Sends owners to the ranks that are in charge of them. Owners that stay are not in *in. */
+/* Sends owners to the ranks in charge of them. Owners that stay are not in *in. */
 static int send_foreign(MPI_Comm comm, const eqp_survey *survey, const int *rank, bundle *in, int64_t *bytes)
 {
     const eqp_cycle_turns phases = bundle_of(survey).phases; /* the same on all ranks */
@@ -181,7 +181,6 @@ static int compare_entries(const void *a, const void *b)
     return (first->place > second->place) - (first->place < second->place);
 }
 
-/* Sorts entries; usually they are in order. */
 static void sort_entries(int64_t n, entry *entries)
 {
     for (int64_t i = 1; i < n; i++) {
@@ -197,7 +196,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Adds another rank's share in an owner. */
+/* Adds another rank's share of an owner. */
 static void add_share(const eqp_work_model *model, eqp_owner *owner, const eqp_owner *share)
 {
     for (int k = 0; k < model->nkinds; k++) {
@@ -229,7 +228,7 @@ static void add_phases(eqp_owners *owners, const double *phase)
     }
 }
 
-/* Owners from sorted entries, with shares added up; the sampler wants the fields of tiles in separate arrays. */
+/* Owners from sorted entries, with shares added up. The sampler needs the members of tiles in separate arrays. */
 static void fill_owners(int64_t n, const entry *entries, const eqp_work_model *model, eqp_owners *owners)
 {
     int64_t pin = 0, tile = 0;
@@ -380,7 +379,6 @@ static int find_rank(int nranks, const uint64_t *cut, uint64_t key)
     return low;
 }
 
-/* Finds the rank in charge of each owner. */
 static int deal_out(MPI_Comm comm, const eqp_survey *survey, int64_t nkeys, const uint64_t *keys, int **rank)
 {
     uint64_t *cut = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owners of interactions, as learned while forces are computed, in curve order over the ranks: the input of a new map.
- * Only the information about an owner travels, not the owner. */
+/* Owners of interactions, as learned while forces are computed, in curve order over the ranks: the input of a new
+ * map. Only information about owners travels, not the owners. */
 #ifndef MAP_OWNERS_H
 #define MAP_OWNERS_H
 
@@ -30,13 +30,12 @@ typedef struct eqp_owners {
     int64_t *tile_pin;     /* [tiles][EQP_TILE_PINS] */
 } eqp_owners;
 
-/* Brings the surveys of all ranks together. keys [nkeys], ascending: of this rank's owners, used to divide the curve.
- * Adds the bytes sent to other ranks to *bytes. Collective; owners must be freed in any case. */
+/* Brings the surveys of all ranks together, in curve order. keys [nkeys], ascending: of this rank's owners; they
+ * divide the curve. Adds the bytes sent to other ranks to *bytes. Collective; owners must be freed in any case. */
 int eqp__owners_line_up(MPI_Comm comm, const eqp_survey *survey, const eqp_work_model *model, const eqp_costs *costs,
                         int64_t nkeys, const uint64_t *keys, eqp_owners *owners, int64_t *bytes);
 void eqp__owners_free(eqp_owners *owners);
 
-/* Bytes of memory used. Local. */
 double eqp__owners_bytes(const eqp_owners *owners);
 
 /* Allocates room; n stays 0. phases: n 0 or several. owners: zeros; must be freed in any case. EQP_OK or
@@ -47,13 +46,13 @@ int eqp__owners_create(int64_t n, int64_t npins, int64_t ntiles, const eqp_cycle
 int eqp__owners_line_up_alone(const eqp_survey *survey, const eqp_work_model *model, const eqp_costs *costs,
                               eqp_owners *owners);
 
-/* owners_join.c: brings owners of one interval (eqp_units_intervals(), [owners->n]) to the first rank that has any of
- * it, so that units are whole, and are the same whatever the ranks. Owners stay in curve order. An interval has a
- * unit's weight, but any number of owners. Collective; on error they are as they were. */
+/* owners_join.c: moves all owners of an interval (eqp_units_intervals(), [owners->n]) to the first rank that has one
+ * of them, so that units are whole and do not depend on the ranks. Owners stay in curve order. An interval has the
+ * weight of a unit, but any number of owners. Collective; unchanged on error. */
 int eqp__owners_join(MPI_Comm comm, const int64_t *interval, eqp_owners *owners);
 
-/* eqp_enumerate_fn over the tiles of an owner that was surveyed with them; user is the eqp_owners. An owner without
- * tiles is one interaction at its own centre. */
+/* eqp_enumerate_fn over the tiles of an owner surveyed with them; user: the eqp_owners. An owner without tiles is
+ * one interaction at its own centre. */
 int eqp__owners_enumerate(void *user, int64_t owner, eqp_sink *sink);
 
 #endif

@@ -25,7 +25,7 @@ typedef struct range {
 /* Owners moving to a lower rank, and owners arriving from higher ones. */
 typedef struct journey {
     int64_t *sent;            /* [3][ranks]: owners, pins, tiles */
-    int64_t n, npins, ntiles; /* the first ones here, which leave */
+    int64_t n, npins, ntiles; /* the first owners here, which leave */
     int64_t nin, npins_in, ntiles_in;
     record *out, *in;
 } journey;
@@ -56,8 +56,8 @@ static void put(eqp_owners *owners, int64_t o, const record *r)
     owners->tile_first[o + 1] = owners->tile_first[o] + r->ntiles;
 }
 
-/* The rank that owners of this rank's first interval go to: itself if no lower rank has that interval. Intervals
- * ascend. */
+/* The rank to which the owners of this rank's first interval move: itself if no lower rank has that interval.
+ * Intervals ascend. */
 static int find_target(int rank, const range *all)
 {
     int target = rank;
@@ -111,7 +111,7 @@ done:
     return code;
 }
 
-/* made: has room for all. */
+/* made: with room for all owners. */
 static int travel(MPI_Comm comm, int nranks, const eqp_owners *owners, journey *j, eqp_owners *made)
 {
     const int64_t *const pins_out = j->sent + nranks, *const tiles_out = pins_out + nranks;
@@ -138,7 +138,7 @@ static int travel(MPI_Comm comm, int nranks, const eqp_owners *owners, journey *
     return EQP_OK;
 }
 
-/* Exchanges the ranks' intervals and packs the owners that leave. *any: false on all ranks if none does. */
+/* Exchanges the ranks' intervals and packs the leaving owners. *any: false on all ranks if no owner leaves. */
 static int plan(MPI_Comm comm, const int64_t *interval, const eqp_owners *owners, journey *j, bool *any)
 {
     const range mine = {owners->n, owners->n > 0 ? interval[0] : 0, owners->n > 0 ? interval[owners->n - 1] : 0};

@@ -24,7 +24,7 @@ static eqp_balance_items items_in(const eqp_items *items, int nphases, int k, do
     return view;
 }
 
-/* Combines the imbalances of the phases, which were cut one by one. */
+/* Combines the imbalances of the phases, each cut on its own. */
 static void join_phases(const eqp_balance_result *of, const eqp_cycle_turns *phases, eqp_balance_result *result)
 {
     double mean = 0.0, most = 0.0;
@@ -135,7 +135,7 @@ static int64_t keep_distinct(int64_t n, way *ways)
     return kept;
 }
 
-/* The paths of this rank. *ways is owned by the caller. */
+/* Collects the paths of this rank. *ways: owned by the caller. */
 static int collect(int64_t n, int nphases, const int *part, int64_t *nways, way **ways)
 {
     int code = eqp_array_create(ways, n, sizeof **ways);

@@ -18,7 +18,7 @@ typedef struct vote {
     double seconds;
 } vote;
 
-/* Shared owners of this rank, its piece of the table. */
+/* This rank's piece of the table of shared owners. */
 typedef struct split_table {
     int64_t nsplit, nunits;
     int64_t *nunits_of; /* [nsplit] */
@@ -31,8 +31,8 @@ static void split_table_free(split_table *table)
     EQP__FREE(table->nunits_of, table->centroid, table->rank);
 }
 
-/* Owners along the curve that have the same home: long runs make few neighbours and few branches, so that a run goes on
- * while its part has work of the next owner, and up to a part's share of the particles. */
+/* Consecutive owners along the curve with the same home. Long runs make few neighbours and few branches, so a run
+ * continues while its part has work of the next owner, up to a part's share of the particles. */
 typedef struct home_run {
     int part;
     int64_t held, limit; /* particles */
@@ -44,7 +44,8 @@ static void run_extend(home_run *run, int part, int64_t particles)
     run->part = part;
 }
 
-/* The parts that compute units first to first + count - 1 of an owner, and their amounts. votes [count]: scratch. */
+/* Parts that compute units first to first + count - 1 of an owner, and their amounts of work. votes [count]:
+ * scratch. */
 static int64_t count_votes(const eqp_work_units *made, const int *part, int64_t first, int64_t count, vote *votes)
 {
     int64_t nvotes = 0;
@@ -62,7 +63,7 @@ static int64_t count_votes(const eqp_work_units *made, const int *part, int64_t 
     return nvotes;
 }
 
-/* Home of an owner computed by several parts: the part of the run, else the one with most of the work. */
+/* Home of an owner computed by several parts: the part of the run, else the part with most of the owner's work. */
 static int stay_together(int64_t nvotes, const vote *votes, int64_t particles, const home_run *run)
 {
     const bool is_full = run->held + particles > run->limit;
@@ -105,7 +106,7 @@ static int find_share(MPI_Comm comm, const eqp_owners *owners, int nparts, int64
     return code;
 }
 
-/* The units first to first + count - 1 of an owner; true if several ranks share it. */
+/* Reads units first to first + count - 1 of an owner; true if several ranks share it. */
 static bool read_split(const eqp_work_units *made, const int *part, int64_t first, int64_t count, split_table *table)
 {
     bool shared = false;
@@ -124,13 +125,13 @@ static bool read_split(const eqp_work_units *made, const int *part, int64_t firs
     return shared;
 }
 
-/* Finding homes for owners computed by several parts: rank by rank along the curve, with the same result as on one
+/* Search for homes of owners computed by several parts: rank by rank along the curve, with the same result as on one
  * rank. */
 typedef struct homing {
     int nparts;
     int64_t share; /* particles per part */
     double *loads; /* [parts] or NULL: see eqp__assigned; updated along the curve */
-    double each;   /* load per particle: a part's share of particles adds the mean load of the parts */
+    double each;   /* load per particle, such that a part's share of particles adds the mean load of the parts */
     home_run run;
 } homing;
 
@@ -230,7 +231,7 @@ done:
     return code;
 }
 
-/* Shares the table with all ranks; tags of split owners are then numbered over all ranks. */
+/* Gathers the table on all ranks; numbers the tags of split owners over all ranks. */
 static int share_table(MPI_Comm comm, const split_table *mine, int64_t nowners, eqp_placement *placement,
                        eqp_map **made)
 {
@@ -251,7 +252,6 @@ done:
     return code;
 }
 
-/* A placement being sent. */
 typedef struct notice {
     int64_t at_home;
     eqp_placement placement;
@@ -339,10 +339,9 @@ done:
     return code;
 }
 
-/* Answer for a number that the rank does not have. */
+/* Reply to a request for an index that this rank does not have. */
 static const eqp_placement nowhere = {0, -1};
 
-/* Requests and replies by rank: counts and offsets. */
 typedef struct trip {
     int *asked, *asked_at;     /* [ranks] by this rank */
     int *answers, *answers_at; /* [ranks] from other ranks */
@@ -364,7 +363,6 @@ static int add_up(int nranks, const int *count, int *at, int64_t *total)
     return EQP_OK;
 }
 
-/* Requests to other ranks, sorted by rank. */
 static int sort_inquiries(int me, int nranks, int64_t n, const eqp__address *address, trip *t)
 {
     int code;
@@ -400,7 +398,6 @@ static void stretch(int nranks, int size, trip *t)
     }
 }
 
-/* Sends requests and receives replies. */
 static int travel(MPI_Comm comm, int nranks, int64_t nknown, const eqp_placement *known, trip *t)
 {
     int code;

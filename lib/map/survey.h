@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The survey's inside, for the code that opens and reads it. */
+/* Contents of a survey, for the code that opens and reads it. */
 #ifndef MAP_SURVEY_H
 #define MAP_SURVEY_H
 
@@ -9,22 +9,22 @@
 
 #include <stdbool.h>
 
-/* How the work of ranks that share an owner adds up, kind by kind. */
+/* Adds up the work of ranks that share an owner, kind by kind. */
 typedef struct eqp_work_model {
     int nkinds;
     const double *nominal;  /* [nkinds] seconds */
-    unsigned once;          /* bit k: each sharer does kind k, a rank alone would do it once */
+    unsigned once;          /* bit k: every sharer does work of kind k, which a single rank would do once */
     eqp_cycle_turns phases; /* of the cycle; n 0: one phase */
 } eqp_work_model;
 
-/* The model with the measured costs, once they are known (borrowed from costs): the weights of parts of an owner must
- * be in proportion to their costs. */
+/* The model with the measured costs, once known (borrowed from costs): weights of parts of an owner must be
+ * proportional to their costs. */
 eqp_work_model eqp__work_model_measured(const eqp_work_model *model, const eqp_costs *costs);
 
 /* Nanoseconds of work [nkinds]. */
 double eqp__work_weight(const eqp_work_model *model, const int64_t *count);
 
-/* Detail to keep of each owner; anything else is dropped at no cost. */
+/* Detail to keep of each owner; other data is dropped at no cost. */
 typedef struct eqp_survey_detail {
     double heavy;       /* owners of at least this many nominal nanoseconds keep their tiles; INFINITY: none */
     uint64_t pin_below; /* ids with smaller eqp_pin_key() are sampled as pins; 0: none */
@@ -32,7 +32,6 @@ typedef struct eqp_survey_detail {
     const double *cost; /* seconds of each kind of work, to weigh tiles; NULL: the nominal ones */
 } eqp_survey_detail;
 
-/* Owners with concatenated lists. Empty if zero. */
 struct eqp_survey {
     eqp_work_model model;
     eqp_survey_detail detail;
@@ -54,10 +53,9 @@ static inline bool eqp__survey_cycles(const eqp_survey *survey)
     return survey->model.phases.n > 1;
 }
 
-/* Frees the memory; the survey is then empty. */
 void eqp__survey_release(eqp_survey *survey);
 
-/* Removes the owners but keeps the memory; the next ones are weighed by the model and kept in this detail. */
+/* Removes the owners but keeps the memory; sets the model and the detail for the next ones. */
 void eqp__survey_clear(eqp_survey *survey, const eqp_work_model *model, const eqp_survey_detail *detail);
 
 #endif

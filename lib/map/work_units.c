@@ -38,8 +38,7 @@
 /* Limit on units of one interaction (tile) each, for the sake of hypergraph partitioners. */
 #define MOST_FULL ((int64_t)1 << 22)
 
-/* An owner and the pins of a tile; tiles at the same place, or of an owner that is not divided, form one unit with more
- * pins. */
+/* An owner and the pins of a tile. Tiles at the same place, or of an undivided owner, form one unit with more pins. */
 #define FULL_PINS 16
 
 #define TWO_PINS 2 /* the form of the paper */
@@ -126,7 +125,8 @@ static int add_totals(MPI_Comm comm, const eqp_units_options *options, const eqp
     return EQP_OK;
 }
 
-/* Coarsens units until they are worth sharing their owners: otherwise the repeated work exceeds the gain in balance. */
+/* Makes units coarse enough for sharing their owners to pay: otherwise the repeated work exceeds the gain in
+ * balance. */
 static int coarsen(MPI_Comm comm, const eqp_owners *owners, const eqp_units_totals *all, eqp_units_options *wanted)
 {
     int64_t quanta = 0;
@@ -192,7 +192,7 @@ static int make_sampled(MPI_Comm comm, const eqp_map_options *options, int npart
     return code;
 }
 
-/* Every tile of an owner, and the remainder, with one weight each. */
+/* Every tile of an owner, and the remainder, with weight 1 each. */
 static int enumerate_alike(void *user, int64_t owner, eqp_sink *sink)
 {
     static const double own_centre[3] = {0.0, 0.0, 0.0};
@@ -219,7 +219,7 @@ static int count_tiles(const eqp_owners *owners, int64_t **count, double **weigh
     return EQP_OK;
 }
 
-/* Strided samples, one per tile, are the tiles themselves. last: owners are at their final ranks. */
+/* One strided sample per tile gives the tiles themselves. last: owners are at their final ranks. */
 static int make_full(MPI_Comm comm, const eqp_map_options *options, int nparts, bool last, eqp_owners *owners,
                      eqp_units **units)
 {
@@ -299,7 +299,7 @@ static int weigh(const eqp_map_options *options, const eqp_owners *owners, eqp_w
     return code;
 }
 
-/* A pin of any tile of any owner of a unit; -1: there is none. */
+/* A pin of any tile of any owner of a unit; -1: none. */
 static int64_t draw_pin(const eqp_owners *owners, uint64_t seed, int64_t id, int64_t owner)
 {
     const int64_t first = owners->pin_first[owner], n = owners->pin_first[owner + 1] - first;
@@ -307,8 +307,7 @@ static int64_t draw_pin(const eqp_owners *owners, uint64_t seed, int64_t id, int
     return n > 0 ? owners->pin[first + (int64_t)eqp_random_below(seed, (uint64_t)id, 1, (uint64_t)n)] : -1;
 }
 
-/* The particle at the other end of the interaction that is a unit's centroid, into other [n]; -1 stays where it is not
- * known. */
+/* Other partner of the interaction that is a unit's centroid, into other [n]; unknown ones stay -1. */
 static void find_other_ends(const eqp_owners *owners, int64_t o, const eqp_work_units *made, int64_t *other)
 {
     for (int64_t t = owners->tile_first[o]; t < owners->tile_first[o + 1]; t++) {
@@ -323,8 +322,8 @@ static void find_other_ends(const eqp_owners *owners, int64_t o, const eqp_work_
     }
 }
 
-/* The literal form: an owner of the unit, and the other partner of its middle interaction. Units of whole owners have
- * no middle interaction, so both are drawn. */
+/* The form of the paper: an owner of the unit, and the other partner of its middle interaction. Units of whole
+ * owners have no middle interaction, so both are drawn. */
 static int take_two_pins(const eqp_map_options *options, const eqp_owners *owners, eqp_work_units *made)
 {
     const int64_t *first, *owner;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work units of lined up owners, and how much a survey must keep for them. */
+/* Work units of owners in curve order, and the detail of survey that they need. */
 #ifndef MAP_WORK_UNITS_H
 #define MAP_WORK_UNITS_H
 
@@ -9,7 +9,7 @@
 /* Detail of the survey for the next map; last: totals when the last map was made. Local. */
 eqp_survey_detail eqp__map_options_detail(const eqp_map_options *options, int nparts, const eqp_units_totals *last);
 
-/* Totals of a survey over all ranks, roughly: an owner that ranks share counts more than once. Collective. */
+/* Approximate totals of a survey over all ranks: a shared owner counts once per sharer. Collective. */
 int eqp__survey_totals(MPI_Comm comm, const eqp_survey *survey, const eqp_work_model *model, eqp_units_totals *all);
 
 /* Work units as items: what a method assigns. */
@@ -21,10 +21,10 @@ typedef struct eqp_work_units {
     int64_t *own_first, *own_pin;
 } eqp_work_units;
 
-/* Makes units for this many parts; *all: totals of all owners, in the quanta of the units. Collective; the caller frees
- * *units with eqp__work_units_free(), and they are empty on error. Owners must have been surveyed as
- * eqp__map_options_detail() says. EQP_ERR_ARGUMENT with a message (which may be NULL) if every interaction should be a
- * unit and there are too many. */
+/* Makes units for this many parts; *all: totals of all owners, in the quanta of the units. Owners must have been
+ * surveyed with eqp__map_options_detail(). EQP_ERR_ARGUMENT, with a message (may be NULL), if every interaction
+ * should be a unit and there are too many. Collective; the caller frees *units with eqp__work_units_free(); they are
+ * empty on error. */
 int eqp__work_units_make(MPI_Comm comm, const eqp_map_options *options, int nparts, eqp_owners *owners,
                          eqp_units_totals *all, eqp_work_units *units, eqp_message *message);
 void eqp__work_units_free(eqp_work_units *units);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An evaluation is filled: loads, blocks, needs. Blocks have any numbers; a hash table gives each a small index, in the
- * order in which they are first heard of. Most needs repeat one of a moment ago, which a table of recent ones knows
- * without a look at the other tables. */
+/* Fills an evaluation with loads, blocks and needs. Block numbers are arbitrary; a hash table gives each a small
+ * index in order of first use. Most needs repeat a recent one, which a small table detects without access to the
+ * other tables. */
 #include "evaluation.h"
 
 #include <equipoise/more/base.h>
@@ -23,7 +23,7 @@ static int slots_create(int bits, eqp__slot **slot)
     const int code = eqp_array_create(slot, INT64_C(1) << bits, sizeof **slot);
 
     if (code == EQP_OK) {
-        memset(*slot, 0xff, sizeof **slot << bits); /* -1 everywhere */
+        memset(*slot, 0xff, sizeof **slot << bits);
     }
     return code;
 }
@@ -46,7 +46,7 @@ int eqp_evaluation_create(int nparts, int nphases, const int *back, const int *g
     }
     e->nparts = nparts;
     e->nphases = nphases;
-    memset(e->recent, 0xff, sizeof *e->recent << RECENT_BITS); /* phase -1 everywhere */
+    memset(e->recent, 0xff, sizeof *e->recent << RECENT_BITS);
     for (int k = 0; k < nphases; k++) {
         eqp__evaluated_phase *phase = &e->phase[k];
         phase->back = back[k] != 0;
@@ -87,7 +87,6 @@ void eqp_evaluation_free(eqp_evaluation *e)
     free(e);
 }
 
-/* Adds to a part's time. */
 static int add_seconds(int nparts, double *sum, int part, double seconds)
 {
     if (part < 0 || part >= nparts) {
@@ -139,7 +138,6 @@ int eqp__evaluation_speeds(eqp_evaluation *e, const double *speed)
     return EQP_OK;
 }
 
-/* Adds to a part's count. */
 static int add_count(int nparts, int64_t *count, int part, int64_t n)
 {
     if (part < 0 || part >= nparts || n < 0) {
@@ -245,7 +243,7 @@ const double *eqp__evaluation_loads(const eqp_evaluation *e)
     return e ? e->load : NULL;
 }
 
-/* The slot of a number: occupied by it, or the empty one for it. */
+/* The slot that holds a number, or the empty slot for it. */
 static eqp__slot *slot_of(eqp__slot *slot, int bits, int64_t number)
 {
     const uint64_t mask = (UINT64_C(1) << bits) - 1;
@@ -327,7 +325,7 @@ int eqp_evaluation_block(eqp_evaluation *e, int phase, int64_t block, int64_t by
     return EQP_OK;
 }
 
-/* Slots for a recent need: one of two, so that two colliding needs do not evict each other in turn. */
+/* Two candidate slots for a recent need, so that colliding needs do not evict each other in turn. */
 static eqp__recent *recent_pair(const eqp_evaluation *e, int phase, int64_t block, int part)
 {
     const uint64_t h = spread((uint64_t)block ^ (uint64_t)part << 40 ^ (uint64_t)phase << 60);

@@ -19,8 +19,8 @@ int eqp__exchange_plans(int nparts, const eqp_network *network, eqp_exchange_pla
 
 /** One phase of an exchange: blocks, their homes and sizes, and the parts that need them or contribute to them. */
 typedef struct eqp_phase {
-    int back;             /**< 0: out; 1: back */
-    int64_t nblocks;      /**< blocks */
+    int back; /**< 0: out; 1: back */
+    int64_t nblocks;
     const int64_t *bytes; /**< [nblocks] >= 0 (borrowed) */
     const int *home;      /**< [nblocks] part (borrowed) */
     const int64_t *first; /**< [nblocks + 1] into part (borrowed) */
@@ -79,7 +79,8 @@ const double *eqp__evaluation_loads(const eqp_evaluation *evaluation);
 int eqp__evaluation_by_plan(eqp_evaluation *evaluation, const eqp_network *network, const eqp_exchange_plan *plan,
                             const eqp_traffic *traffic, eqp_evaluated *result);
 
-/** Evaluates the cheapest of eqp__exchange_plans(). Local.  \return as eqp__evaluation_by_plan() */
+/** Evaluates the cheapest of eqp__exchange_plans(). Local.
+ * \return as eqp__evaluation_by_plan() */
 int eqp__evaluation_best(eqp_evaluation *evaluation, const eqp_network *network, eqp_evaluated *result);
 
 /** Packs the evaluation into bytes, for eqp__evaluation_merge() on another rank. *bytes: owned by the caller, free().
@@ -95,7 +96,7 @@ int eqp__evaluation_pack(eqp_evaluation *evaluation, size_t *size, void **bytes)
  * same bytes may be merged again */
 int eqp__evaluation_merge(eqp_evaluation *evaluation, size_t size, const void *bytes);
 
-/* A block of a phase; the set of needs knows it by its index in the phase. */
+/* A block of a phase; needs refer to it by its index in the phase. */
 typedef struct eqp__block {
     int64_t number, bytes, elements;
     int home; /* -1: not declared yet */
@@ -123,7 +124,6 @@ typedef struct eqp__evaluated_phase {
     eqp__ordered ordered;
 } eqp__evaluated_phase;
 
-/* A recently added need. */
 typedef struct eqp__recent {
     int64_t number;
     int phase, part;

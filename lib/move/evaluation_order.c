@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The phases of an evaluation ordered by homes, as needed for counting traffic, and the results that do not depend on
- * the plan: ghosts and neighbours. */
+/* Orders the phases of an evaluation by homes, to count traffic, and computes the results that do not depend on the
+ * plan: ghosts and neighbours. */
 #include "evaluation.h"
 #include "traffic.h"
 
@@ -27,8 +27,8 @@ void eqp__evaluation_forget_order(eqp_evaluation *e)
     e->is_ordered = 0;
 }
 
-/* users[i]: number of parts other than its home that need block i; *nblocks, *nneeds: blocks needed by any, and their
- * users. */
+/* users[i]: number of parts other than its home that need block i. *nblocks: blocks with users; *nneeds: sum of
+ * their users. */
 static int count_users(const eqp__evaluated_phase *phase, int64_t nkeys, const uint64_t *key, int64_t *users,
                        int64_t *nblocks, int64_t *nneeds)
 {
@@ -46,7 +46,7 @@ static int count_users(const eqp__evaluated_phase *phase, int64_t nkeys, const u
     return EQP_OK;
 }
 
-/* Lays out the blocks by homes. users[i] becomes the position of block i's first user. */
+/* Orders the blocks by homes. users[i] becomes the position of block i's first user. */
 static void place_blocks(const eqp__evaluated_phase *phase, int nparts, int64_t *place, int64_t *users, eqp__ordered *o)
 {
     int64_t next = 0;
@@ -135,11 +135,11 @@ static void count_ghosts(eqp_evaluation *e)
     }
 }
 
-/* Goes by homes through all phases: several blocks of one home make one neighbour. */
+/* Passes by homes through all phases, since several blocks of one home make one neighbour. */
 static int count_neighbours(eqp_evaluation *e)
 {
     int64_t next[EQP_PHASES_MAX] = {0};
-    int *last = NULL, *homes = NULL; /* by part: the last home it needs a block of (+ 1), and the number of homes */
+    int *last = NULL, *homes = NULL; /* [parts] last home that the part needs a block of, + 1; number of its homes */
     int code;
 
     if ((code = eqp_array_create(&last, e->nparts, sizeof *last)) ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Evaluations as bytes. In this order, all of this machine's byte order: a header of five numbers, loads, common bytes,
- * elements held, then for every phase what parts compute meanwhile, the numbers of its blocks and of its needs, and one
- * column each of the blocks' numbers (which ascend, so that equal evaluations are equal bytes), bytes, elements, homes,
- * users, and of the users' parts; then a checksum. */
+/* Evaluations as bytes, in native byte order: a header of five numbers, loads, common bytes, elements held; for
+ * every phase the seconds that parts compute meanwhile, the numbers of blocks and needs, and one column each of
+ * block numbers (ascending, so that equal evaluations give equal bytes), bytes, elements, homes, users, and the
+ * users' parts; then a checksum. */
 #include "evaluation.h"
 
 #include "base/internal.h"
@@ -62,7 +62,7 @@ static int by_number(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Blocks by number, with the start of each one's keys. */
+/* Blocks by number, with the start of each block's keys. */
 static int sort_blocks(const eqp__evaluated_phase *phase, int64_t nkeys, const uint64_t *key, numbered **list,
                        int64_t **first)
 {

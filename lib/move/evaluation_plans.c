@@ -63,7 +63,7 @@ static double overhead_of(const eqp_evaluation *e, const eqp_traffic *t, int p)
            o->part;
 }
 
-/* Bytes that a part needs; while a map is made, there are no messages of a step. */
+/* Bytes that a part needs. Message buffers and memory for making a map are never needed at the same time. */
 static double memory_of(const eqp_evaluation *e, const eqp_traffic *t, int p)
 {
     const eqp_memory *m = &e->memory;
@@ -86,7 +86,6 @@ static void summarise_memory(const eqp_evaluation *e, const eqp_traffic *t, eqp_
     }
 }
 
-/* Seconds of the parts in addition to loads and messages. */
 typedef struct besides {
     double *overhead; /* [parts] of work that does not follow the map */
     double *hidden;   /* [levels][parts] message time hidden behind loads */
@@ -187,7 +186,7 @@ static void add_traffic(const eqp_evaluation *e, const eqp_traffic *from, const 
     }
 }
 
-/* Counts a phase, and the part of its seconds in which parts compute. */
+/* Counts a phase, and the part of its seconds that is hidden behind work. */
 static int count_phase(const eqp_evaluation *e, const eqp__evaluated_phase *counted, const eqp_network *network,
                        const eqp__plan_family *family, const eqp_traffic *sum, const besides *b)
 {
@@ -289,7 +288,7 @@ int eqp__evaluation_best(eqp_evaluation *e, const eqp_network *network, eqp_eval
     return e ? eqp_evaluation_cycle(1, &once, &e, network, NULL, NULL, result) : EQP_ERR_ARGUMENT;
 }
 
-/* Multiplies a count by n, with saturation. */
+/* n times a count, saturating. */
 static int64_t times_count(double n, int64_t count)
 {
     return n == 1.0 ? count : (int64_t)fmin(rint(n * (double)count), 0x1p62);
@@ -323,7 +322,6 @@ static int add_turns(double times, const eqp_evaluated *turn, eqp_evaluated *sum
     return EQP_OK;
 }
 
-/* Sums the turns of a cycle by one plan. turn: [nphases]. */
 static int add_up_cycle(int nphases, const double *times, const eqp_evaluated *turn, eqp_evaluated *result)
 {
     eqp_evaluated sum = {.load_max = 0.0};

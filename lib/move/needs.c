@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts that need each block, as a stream. A need is a 64-bit key. Most of a stream repeats recent entries: a small
- * direct-mapped table of recent keys drops these. The rest fills a buffer that is sorted when full; its distinct keys
- * become a run, and runs of similar length are merged, so that each key is moved a logarithmic number of times and all
- * runs together are never longer than twice the set. */
+/* Stores the parts that need each block, as a stream of 64-bit keys. Most keys repeat a recent one; a small
+ * direct-mapped table of recent keys drops these. The rest fills a buffer, sorted when full; its distinct keys
+ * become a run. Runs of similar length are merged, so that each key moves a logarithmic number of times and all runs
+ * together are at most twice as long as the set. */
 #include "needs.h"
 
 #include <equipoise/more/base.h>
@@ -13,7 +13,7 @@
 enum {
     FILTER_BITS = 14,         /* 128 KiB: fits into the second-level cache */
     BUFFER_FIRST = 1 << 8,    /* initial size of the buffer in keys, */
-    BUFFER_LARGEST = 1 << 20, /* and its largest; long runs then make merging worthwhile */
+    BUFFER_LARGEST = 1 << 20, /* largest size: long runs make merging worthwhile */
     DIGIT_BITS = 8,
     DIGITS = 64 / DIGIT_BITS,
     DIGIT_VALUES = 1 << DIGIT_BITS,
@@ -107,7 +107,6 @@ static void sort_by_digit(int64_t n, int shift, int64_t *count, const uint64_t *
     }
 }
 
-/* Sorts the buffer and removes duplicates. */
 static void sort_buffer(eqp_needs *s)
 {
     int64_t count[DIGITS][DIGIT_VALUES] = {{0}}, kept = 0;
@@ -167,7 +166,6 @@ static int merge_last(eqp_needs *s)
     return EQP_OK;
 }
 
-/* Turns the sorted buffer into a run. */
 static int push_run(eqp_needs *s)
 {
     run *r = &s->runs[s->nruns];
@@ -203,7 +201,6 @@ static int grow_buffer(eqp_needs *s)
     return EQP_OK;
 }
 
-/* Makes room in a full buffer. */
 static int make_room(eqp_needs *s)
 {
     int code = EQP_OK;
@@ -284,7 +281,6 @@ int eqp__needs_keys(eqp_needs *needs, int64_t *n, const uint64_t **keys)
     return code;
 }
 
-/* Makes the arrays of the view. */
 static int make_view(eqp_needs *s, int64_t n, const uint64_t *key)
 {
     int64_t nblocks = 0;

@@ -9,11 +9,10 @@
 #define EQP__PARTS_MAX (1 << EQP__PART_BITS)
 #define EQP__BLOCK_MAX ((INT64_C(1) << (63 - EQP__PART_BITS)) - 1)
 
-/* block << EQP__PART_BITS | part, ascending and all different; borrowed until more is added. EQP_OK or
+/* Keys block << EQP__PART_BITS | part, ascending and distinct; borrowed until more needs are added. EQP_OK or
  * EQP_ERR_MEMORY. */
 int eqp__needs_keys(eqp_needs *needs, int64_t *n, const uint64_t **keys);
 
-/* Bytes that the set takes. Local. */
 double eqp__needs_bytes(const eqp_needs *needs);
 
 static inline int64_t eqp__key_block(uint64_t key)

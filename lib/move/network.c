@@ -90,7 +90,7 @@ bool eqp__network_pairs(int n, const int *node, int *partner)
     for (int r = 0; r < n; r++) {
         partner[r] = -1;
     }
-    /* The first ranks of all nodes, then the second ones, and so on: neighbours of that order. */
+    /* first ranks of all nodes, then their second ranks, and so on: neighbours in that order are pairs */
     for (int place = 0, done = 0; done < n; place++) {
         for (int r = 0; r < n; r++) {
             if (place_on_node(node, r) != place) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exchange plans: their names, and which of them are worth trying. */
+/* Exchange plans: names, and the list of plans worth trying. */
 #include "needs.h"
 #include "traffic.h"
 
@@ -28,7 +28,7 @@ void eqp_exchange_plan_name(const eqp_exchange_plan *plan, char name[EQP_EXCHANG
     snprintf(name, EQP_EXCHANGE_NAME_SIZE, "%.9s%.21s%.16s", known ? stages_name[plan->stages] : "?", broadcast, node);
 }
 
-/* Goes past `word` if the text starts with it. */
+/* Skips `word` if the text starts with it. */
 static int skip_word(const char **text, const char *word)
 {
     const size_t length = strlen(word);
@@ -40,7 +40,7 @@ static int skip_word(const char **text, const char *word)
     return 1;
 }
 
-/* Reads a whole number >= 1; 0 otherwise. */
+/* Reads an integer >= 1; 0 on failure. */
 static int skip_number(const char **text)
 {
     int number = 0;
@@ -96,7 +96,7 @@ static int stages_are_new(const eqp_exchange_plan *plan, int nparts)
             return 0;
         }
     }
-    /* A single node sends nothing, so that nothing is left to broadcast. */
+    /* with a single node nothing is left to broadcast */
     return mine.n > 0 || plan->broadcast == 0;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages and bytes of every part in a phase. The routes of a block form a tree: its users, ordered by distance from
- * its home, differ from their predecessor from some digit on, and each nonzero digit from there is one more hop. So a
- * block costs no more than its hops, and no set of blocks is ever copied. A bit records whether a hop is a message of
- * its own or travels with an earlier block: a row of bits for the home, as blocks are processed home by home, and for
- * later stages, where radixes are small, one row per part. Data that return are counted as if they went out. */
+/* Messages and bytes of every part in a phase. The routes of a block form a tree: its users, ordered by distance
+ * from its home, differ from their predecessor from some digit on, and each nonzero digit from there is one more
+ * hop. The cost of a block is proportional to its hops, and blocks are never copied. A bit records if a hop is a
+ * message of its own or travels with an earlier block: one row of bits for the home, as blocks are processed by
+ * home, and, for later stages, where radixes are small, one row per part. Returning data is counted as if it went
+ * out. */
 #include "traffic.h"
 
 #include "network.h"
@@ -16,10 +17,10 @@
 enum { WORD_BITS = 64 };
 
 typedef struct way_stage {
-    int stride, mask; /* mask: clears the digits behind this one if the stride is a power of 2, else 0 */
+    int stride, mask; /* mask: clears the digits after this one if the stride is a power of 2, else 0 */
     int radix;        /* largest digit + 1 */
     int64_t row;      /* words of bits for one part */
-    uint64_t *seen;   /* [level][rows][row] by whom and digit; the first stage has one row, of the present home */
+    uint64_t *seen;   /* [level][rows][row] bits by part and digit; the first stage has one row, for the present home */
     int64_t *sent, *received;                   /* [level][nparts] bytes */
     int64_t *messages_sent, *messages_received; /* [level][nparts] that no lower level has */
 } way_stage;
@@ -32,7 +33,7 @@ typedef struct ledger {
     way_stage stage[EQP__STAGES_MAX];
     int64_t *hot_bytes;  /* [level][nparts] of blocks that live there */
     int64_t *hot_blocks; /* [level][node] in each lane */
-    int64_t *block;      /* in the order of homes; NULL: they are */
+    int64_t *block;      /* in the order of homes; NULL: blocks already are */
 } ledger;
 
 static int64_t rows_of(const ledger *l, int stage)
@@ -75,7 +76,7 @@ static int stage_create(ledger *l, int j)
     return EQP_OK;
 }
 
-/* Blocks home by home, by a counting sort; nothing where they are. */
+/* Orders blocks by home with a counting sort, unless they already are. */
 static int order_by_home(ledger *l)
 {
     const eqp_phase *phase = l->phase;
@@ -123,7 +124,7 @@ static int ledger_create(ledger *l)
     return EQP_OK;
 }
 
-/* The first plan that does not broadcast a block with this many users; nlevels if all do. */
+/* First plan that does not broadcast a block with this many users; nlevels if all do. */
 static int level_of(const ledger *l, int64_t users)
 {
     int level = 0;
@@ -203,7 +204,7 @@ static void add_block(ledger *l, int64_t b)
     }
 }
 
-/* Counts the messages that the bits of one part are: each at the lowest level that has it. Clears the bits. */
+/* Counts the messages in the bits of one part, each at the lowest level that has it. Clears the bits. */
 static void count_row(ledger *l, int j, int from)
 {
     const eqp__stages *stages = &l->stages;
@@ -274,7 +275,7 @@ static void record(const eqp_traffic *t, const eqp_network *network, int part, i
     }
 }
 
-/* The ways of all blocks that the plan of this level does not broadcast. */
+/* Routes of all blocks that this level's plan does not broadcast. */
 static void record_stage(const ledger *l, int j, int level, const eqp_network *network, const eqp_traffic *t)
 {
     const way_stage *s = &l->stage[j];
@@ -296,8 +297,8 @@ static void record_stage(const ledger *l, int j, int level, const eqp_network *n
     }
 }
 
-/* The allgather or reduce-scatter of one lane: everybody passes on what is not his own. network: NULL where no seconds
- * are wanted. */
+/* Allgather or reduce-scatter of one lane: a part receives the bytes of all other nodes and counts as many as sent.
+ * network: NULL: without seconds. */
 static void record_lane(const int64_t *bytes, int lane, int node, int nparts, const eqp_network *network,
                         const eqp_traffic *t)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counting what blocks make parts send, once for several values of `broadcast`: plans that differ in nothing else send
- * the same blocks the same ways, all but those that are hot. */
+/* Counts the traffic of blocks once for several values of `broadcast`: plans that differ only in that send the same
+ * blocks on the same routes, except hot ones. */
 #ifndef EQUIPOISE_MOVE_TRAFFIC_H
 #define EQUIPOISE_MOVE_TRAFFIC_H
 
@@ -11,25 +11,24 @@
 
 #define EQP__LEVELS_MAX 3
 
-/* Plans that differ in `broadcast` alone. */
 typedef struct eqp__plan_family {
     eqp_stages stages;
     int node;
     int nlevels;                    /* plans */
-    int broadcast[EQP__LEVELS_MAX]; /* of each; the ones before are hot for more blocks. 0 comes last */
+    int broadcast[EQP__LEVELS_MAX]; /* of each plan; earlier plans treat more blocks as hot; the last is 0 */
 } eqp__plan_family;
 
-/* The family of plan[first], which broadcasts nothing, among those of eqp__exchange_plans(); index[level]: which of the
- * plans it is. */
+/* The family of plan[first], which broadcasts nothing, among the plans of eqp__exchange_plans(). index[level]: index
+ * of each plan. */
 eqp__plan_family eqp__plan_family_of(int nplans, const eqp_exchange_plan *plan, int first, int *index);
 
-/* As eqp__exchange_count(), for every plan of a family, traffic[nlevels]; adds nothing on error. The phase must be
+/* eqp__exchange_count() for every plan of a family: traffic[nlevels]; adds nothing on error. The phase must be
  * valid: see eqp__phase_check(). Homes in ascending order save a sort. */
 int eqp__traffic_count(const eqp_phase *phase, int nparts, const eqp__plan_family *family, const eqp_network *network,
                        const eqp_traffic *traffic);
 
-/* Most bytes or elements of a phase, each block times those that need it. Then no sum over the stages of all phases
- * overflows. */
+/* Limit on a phase's sum over blocks of bytes (or elements) times users, below which sums over the stages of all
+ * phases cannot overflow. */
 #define EQP__TRAFFIC_MAX ((int64_t)1 << 55)
 
 /* Adds a block to such a sum. EQP_OK or EQP_ERR_OVERFLOW. */
@@ -42,13 +41,13 @@ static inline int eqp__traffic_add(int64_t *sum, int64_t size, int64_t users)
     return EQP_OK;
 }
 
-/* Checks that one phase, or several, can be added without overflow. EQP_OK or EQP_ERR_OVERFLOW. */
+/* Checks that one or several phases can be added without overflow. EQP_OK or EQP_ERR_OVERFLOW. */
 int eqp__traffic_check(const eqp_traffic *traffic, int nparts);
 
 /* EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_OVERFLOW. */
 int eqp__phase_check(const eqp_phase *phase, int nparts);
 
-/* The smallest k with 2^k >= n: how many messages an allgather takes. */
+/* Smallest k with 2^k >= n: the number of messages in an allgather. */
 static inline int eqp__log2_ceil(int n)
 {
     int k = 0;
