@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every row of the table of methods keeps the same promises. */
 #include "methods/frame/frame.h"
 #include "methods_world.h"
 
@@ -70,7 +69,6 @@ static int cuts_sources(const eqp_method *method)
     return is_named(method, "tiles") || is_named(method, "jagged");
 }
 
-/* Checks the balance that each method promises. */
 static void check_balance(const eqp_method *method, const world *w, const eqp_balance_result *r)
 {
     if (!(w->total > 0)) {
@@ -203,7 +201,6 @@ MPI_TEST(any_phases)
     }
 }
 
-/* One weight per item cannot balance phases; levelled can. */
 MPI_TEST(phases_come_out_even)
 {
     world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 6, .now = IN_ORDER, .phases = 4});
@@ -220,7 +217,6 @@ MPI_TEST(phases_come_out_even)
     free(w);
 }
 
-/* A cycle of one phase gives the parts of the curve. */
 MPI_TEST(one_phase_is_one_load)
 {
     world *w = make_world((problem){.n = 500, .nparts = 7, .now = IN_ORDER});
@@ -233,7 +229,7 @@ MPI_TEST(one_phase_is_one_load)
     free(w);
 }
 
-/* No part exceeds its capacity where it would without one, or a shaped method refuses. */
+/* No part exceeds its capacity if parts would without the limit; a shaped method may refuse instead. */
 MPI_TEST(capacities_hold)
 {
     enum { PARTS = 5 };
@@ -244,7 +240,7 @@ MPI_TEST(capacities_hold)
     eqp_balance_options options = options_of(w);
 
     for (int p = 0; p < PARTS; p++) {
-        capacity[p] = (int64_t)(400 * 209.5 / PARTS * (p == 0 ? 0.7 : 1.15)); /* in total 1.06 of all items */
+        capacity[p] = (int64_t)(400 * 209.5 / PARTS * (p == 0 ? 0.7 : 1.15)); /* 1.06 of all items in total */
     }
     options.capacity = capacity;
     for (int m = 0; m <= eqp_method_count(); m++) {
@@ -267,11 +263,11 @@ MPI_TEST(capacities_hold)
     free(w);
 }
 
-/* The message has the proof, on all ranks. */
+/* Every rank has the message with the proof. */
 MPI_TEST(what_is_too_much_is_proven)
 {
     world *w = make_world((problem){.n = 100, .nparts = 2});
-    int64_t pin_first[MOST_ITEMS + 1], capacity[2] = {2000, 2949}; /* of 5950 */
+    int64_t pin_first[MOST_ITEMS + 1], capacity[2] = {2000, 2949}; /* 5950 items in total */
     const eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
     eqp_balance_options options = options_of(w);
     eqp_message message = {""};

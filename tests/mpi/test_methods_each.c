@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Promises of single methods: stability, shapes, parts that do not depend on the ranks, measured loads. */
+/* Properties of single methods: stability, shapes, parts that do not depend on the ranks, measured loads. */
 #include "methods/frame/frame.h"
 #include "methods/frame/hypergraph.h"
 #include "methods/tiles/tiles.h"
@@ -33,7 +33,7 @@ MPI_TEST(repartitioning_moves_little)
     CHECK(moved_again(comm, "voronoi") < MOST_ITEMS / 4);
 }
 
-/* Internal entry of `rcb` and `rib`, with a limit on the items that one rank may hold. */
+/* Internal entry of `rcb` and `rib` with a limit on items per rank. */
 int eqp__bisect_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                        const char *how, int64_t most_on_root, int *part, eqp_balance_result *result);
 
@@ -89,7 +89,7 @@ static void check_common_tiles(MPI_Comm comm, problem is, enum eqp_tiles_shape s
 
     items.pin_first = NULL; /* excludes the repair from this test */
     options.imbalance_tol = 1e30;
-    if (is.nparts % 3 > 0) { /* else the number is estimated, possibly above nparts */
+    if (is.nparts % 3 > 0) { /* otherwise the number is estimated and may exceed nparts */
         CHECK_EQUAL(eqp_method_set(eqp_method_find("jagged"), "columns", is.nparts % 3 == 1 ? "1" : "2",
                                    &options.settings, NULL),
                     EQP_OK);
@@ -285,7 +285,7 @@ MPI_TEST(loads_that_are_none_are_refused)
 
 enum { ROW_PARTS = 6 };
 
-/* Items in a row along x. Pins are places between neighbours; each part has more work than the one before. */
+/* Items in a row along x. Pins connect neighbors; each part has more work than the one before. */
 static world *make_row(void)
 {
     world *w = make_world((problem){.n = MOST_ITEMS, .nparts = ROW_PARTS, .now = IN_ORDER});
@@ -302,7 +302,7 @@ static world *make_row(void)
     return w;
 }
 
-/* Neighbours are known by place, by pins, or by pins of some weights. All parts on every rank. */
+/* How neighbors are found: by position, by pins, by pins of some weights. All parts on every rank. */
 enum neighbours { BY_PLACE, BY_PINS, BY_WEIGHTS };
 
 static void diffuse(MPI_Comm comm, const world *w, const char *steps, enum neighbours known, bool now, int *part,
@@ -338,20 +338,20 @@ MPI_TEST(work_flows_step_by_step)
         for (int step = 0; step < 40; step++) {
             diffuse(comm, w, "1", (enum neighbours)k, true, part, &r);
             CHECK(r.imbalance <= before + 1e-9);
-            for (int i = 0; i < MOST_ITEMS; i++) { /* in a row parts have neighbours to the left and to the right */
+            for (int i = 0; i < MOST_ITEMS; i++) { /* parts in a row have a left and a right neighbor */
                 CHECK(abs(part[i] - w->now[i]) <= 1);
             }
             before = r.imbalance;
             memcpy(w->now, part, sizeof part);
         }
-        CHECK(before <= 0.06); /* stairs are left: each part has nearly an item more than the next */
+        CHECK(before <= 0.06); /* a staircase remains: each part has nearly an item more than the next */
         diffuse(comm, w, "1000", (enum neighbours)k, true, part, &r);
         CHECK(r.within);
         free(w);
     }
 }
 
-/* In one call, the same on any ranks. With unknown parts there is nothing to do but to cut the curve. */
+/* The result does not depend on the ranks. Without known parts the method falls back to cutting the curve. */
 MPI_TEST(one_call_goes_all_the_way)
 {
     world *w = make_row();
@@ -360,7 +360,7 @@ MPI_TEST(one_call_goes_all_the_way)
 
     diffuse(comm, w, "1000", BY_WEIGHTS, true, part, &r);
     CHECK(r.within);
-    CHECK(r.moved > 0 && r.moved < 3 * MOST_ITEMS / 4); /* even cuts of this row lie 383 items further in all */
+    CHECK(r.moved > 0 && r.moved < 3 * MOST_ITEMS / 4); /* even cuts of this row move 383 items in total */
     diffuse(MPI_COMM_SELF, w, "1000", BY_WEIGHTS, true, alone, &r);
     CHECK(memcmp(part, alone, sizeof part) == 0);
     diffuse(comm, w, "1", BY_PLACE, false, part, &r);

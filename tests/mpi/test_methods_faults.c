@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of methods: a fault on one rank is a failure on all ranks, with the same code and message. */
+/* The table of methods: a fault on one rank fails on all ranks with the same code and message. */
 #include "harness.h"
 
 #include <equipoise/balance.h>
@@ -75,15 +75,15 @@ static void make_call(call *c, int rank)
 
 /* A member of a call and its wrong value. Wrong data are EQP_ERR_DATA, the rest EQP_ERR_ARGUMENT. */
 typedef struct fault {
-    enum { NONE, WORD, INT, REAL, TWO } kind; /* a null pointer; TWO: the next real makes up for this one */
+    enum { NONE, WORD, INT, REAL, TWO } kind; /* a null pointer; TWO: the next real compensates this one */
     size_t at;
     double value;
     enum {
         DATA = 1,
-        DIFFERS = 2, /* ranks differ: one alone is right */
-        IDS = 4,     /* only methods of Zoltan use ids */
-        SETTING = 8, /* the first option of every method with options is a real number */
-        UNUSED = 16  /* one rank alone may leave it out: a method that does not need it */
+        DIFFERS = 2, /* ranks differ, so a single rank is right */
+        IDS = 4,     /* only Zoltan's methods read ids */
+        SETTING = 8, /* the first option of every method that has one is real */
+        UNUSED = 16  /* one rank alone may omit it if the method does not need it */
     } is;
 } fault;
 
@@ -108,7 +108,7 @@ static const fault faults[] = {
     {WORD, AT(particles[1]), -1, DATA},
     {WORD, AT(size[0]), -1, DATA},
     {WORD, AT(id[2]), -1, DATA},
-    {WORD, AT(id[1]), 2, DATA | IDS}, /* that of another rank, or of its own */
+    {WORD, AT(id[1]), 2, DATA | IDS}, /* duplicates an id of another rank or of its own */
     {REAL, AT(weight[2]), NAN, DATA},
     {REAL, AT(weight[2]), -1, DATA},
     {REAL, AT(weight[2]), INFINITY, DATA},
@@ -169,7 +169,7 @@ static bool is_harmless(const eqp_method *method, const fault *f, int nranks)
                                      !(method->flags & (f->at == AT(items.point) ? EQP_NEEDS_POINTS : EQP_NEEDS_PINS));
 }
 
-/* Results are unchanged, and all ranks have the same line. */
+/* Results are unchanged and all ranks have the same message. */
 static void check_fault(MPI_Comm comm, const eqp_method *method, const fault *f)
 {
     const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);

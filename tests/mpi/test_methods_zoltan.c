@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Silent failures of Zoltan: the library checks its answers, repairs them if possible, and otherwise refuses them on
- * all ranks. This program intercepts calls to Zoltan's partitioner and corrupts the results. */
+/* Silent failures of Zoltan: the library checks its answers, repairs them if possible and otherwise refuses them on
+ * all ranks. This program intercepts Zoltan's partitioner and corrupts the results. */
 #include "harness.h"
 #include "methods/frame/frame.h"
 
@@ -11,16 +11,16 @@
 #include <zoltan.h>
 
 #ifndef RTLD_NEXT
-#define RTLD_NEXT ((void *)-1L) /* from <dlfcn.h>, which declares it with _GNU_SOURCE only */
+#define RTLD_NEXT ((void *)-1L) /* <dlfcn.h> declares it with _GNU_SOURCE only */
 #endif
 
 typedef enum trick {
     HONEST,
     ALL_TO_ONE,     /* everything in part 0: above any tolerance, all other parts empty */
     ONE_EMPTY,      /* the last part is empty */
-    WARNING,        /* a return code that is neither success nor failure */
-    FATAL,          /* a failure on one rank only */
-    OUT_OF_MEMORY,  /* the same */
+    WARNING,        /* a return code that means neither success nor failure */
+    FATAL,          /* failure on one rank only */
+    OUT_OF_MEMORY,  /* failure on one rank only */
     PART_TOO_LARGE, /* invalid answers on one rank */
     PART_NEGATIVE,
     ITEM_TOO_LARGE,
@@ -30,7 +30,7 @@ typedef enum trick {
 } trick;
 
 static trick played;
-static int player, calls; /* true on the rank that plays the trick; calls of the partitioner */
+static int player, calls; /* player: true on the rank that corrupts; calls: of the partitioner */
 
 typedef int partition_fn(struct Zoltan_Struct *, int *, int *, int *, int *, ZOLTAN_ID_PTR *, ZOLTAN_ID_PTR *, int **,
                          int **, int *, ZOLTAN_ID_PTR *, ZOLTAN_ID_PTR *, int **, int **);
@@ -172,7 +172,6 @@ MPI_TEST(failures_of_one_rank_are_failures_of_all)
 int eqp__phg_partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                        const char *approach, double quality, int64_t most_on_root, int *part);
 
-/* More pins than one rank takes: all ranks partition, and all learn of a failure on one. */
 MPI_TEST(all_ranks_partition_what_is_too_much_for_one)
 {
     for (played = HONEST; played < TRICKS; played++) {
@@ -228,7 +227,6 @@ MPI_TEST(large_edges_are_not_dropped)
     CHECK(here[0] == 0 || here[1] == 0);
 }
 
-/* Numbers that a double holds and a float does not. */
 MPI_TEST(extremes_come_out_right)
 {
     static const double extreme[] = {1e300, 1e-300, 1e39, 1e-46, 0};
@@ -257,7 +255,7 @@ MPI_TEST(extremes_come_out_right)
     }
 }
 
-/* The total weight overflows a double: the same error code on all ranks and no deadlock. */
+/* The total weight overflows a double: same error code on all ranks, no deadlock. */
 MPI_TEST(weights_that_overflow_are_refused)
 {
     for (int m = 0; m < eqp_method_count(); m++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program that was compiled against older headers runs with a later library. Its structs are copies of the layouts of
- * version 0.2.0, cut off where a header of that day might have ended: the library knows more members than the program.
- * Behind each struct lies memory that the library must neither read nor write. */
+/* A program compiled against older headers runs with a later library. Its structs copy the layouts of version 0.2.0,
+ * truncated where an older header might have ended, so the library has more members than the program. Guards behind
+ * each struct detect reads and writes beyond it. */
 #include "harness.h"
 
 #include <equipoise/equipoise.h>
@@ -10,7 +10,7 @@
 
 enum { ITEMS = 60, GUARD = 256 };
 
-/* The program's headers. */
+/* Structs of the old program's headers. */
 typedef struct old_points {
     size_t struct_size;
     int64_t n;
@@ -88,7 +88,6 @@ typedef struct old_units_options {
     enum eqp_sample_strategy strategy;
 } old_units_options;
 
-/* A copy of a struct of `size` bytes, with a guard behind it. */
 static void *guarded(const void *given, size_t size)
 {
     unsigned char *at = malloc(size + GUARD);
@@ -153,7 +152,7 @@ MPI_TEST(points_and_items_of_old_programs_are_divided_alike)
     free_guarded(all, sizeof l);
 }
 
-/* Members that only a later header has are legal while they are zero. */
+/* Members that only a later header has must be zero. */
 MPI_TEST(members_of_later_headers_are_refused_unless_zero)
 {
     struct {
@@ -183,7 +182,7 @@ MPI_TEST(members_of_later_headers_are_refused_unless_zero)
                 EQP_ERR_ARGUMENT);
     points.known.struct_size = 0; /* the layout of version 0.2 */
     CHECK_EQUAL(eqp_balance_points(comm, eqp_method_find("sfc"), &points.known, &options, part, NULL), EQP_OK);
-    options.size = 0; /* options are always set up by their function */
+    options.size = 0; /* options must be set up by their function */
     CHECK_EQUAL(eqp_balance_points(comm, eqp_method_find("sfc"), &points.known, &options, part, NULL),
                 EQP_ERR_ARGUMENT);
 }
@@ -210,7 +209,7 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
     return code;
 }
 
-/* Two steps of an old program on each rank, and a comparison: what it does not know has its defaults. */
+/* Two steps of an old program on each rank, and a comparison: missing members get their defaults. */
 MPI_TEST(balancers_of_old_programs_step_and_compare)
 {
     int rank = mpi_test_rank(comm);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A custom method is one file and one row; it gets options, words, and the checks and repair of eqp_balance(). */
+/* A custom method is one file and one row; eqp_balance() parses its options and words, checks its input and repairs
+ * its parts. */
 #include "harness.h"
 
 #include <equipoise/balance.h>
@@ -7,11 +8,11 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Two parts, to both sides of a wall; further parts stay empty. */
+/* Two parts on either side of a wall; other parts stay empty. */
 typedef struct wall_settings {
     double at;    /* 0: at 0.5 */
     int axis;     /* 0 to 2 */
-    bool swapped; /* part 1 comes first */
+    bool swapped; /* part 1 is below the wall */
 } wall_settings;
 
 static int assign_wall(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
@@ -45,7 +46,7 @@ static const eqp_methods own = {rows, 1};
 
 enum { ITEMS = 100 };
 
-/* Items of this rank, on a diagonal in a direction of its own. */
+/* Items of this rank lie on a diagonal, in a direction that depends on the rank. */
 static void assign_by_word(MPI_Comm comm, const char *word, int part[ITEMS])
 {
     const int rank = mpi_test_rank(comm);
@@ -68,7 +69,7 @@ static void assign_by_word(MPI_Comm comm, const char *word, int part[ITEMS])
     CHECK_EQUAL(eqp_balance(comm, choice.method, &items, &options, part, NULL), EQP_OK);
 }
 
-/* Words of calls: every build has sfc, and the message for a missing method names its library. */
+/* Every build has sfc, and the message for a missing method names its library. */
 MPI_TEST(words_of_calls_say_what_there_is)
 {
     static const struct {
@@ -135,7 +136,7 @@ MPI_TEST(people_are_told_what_the_row_says)
     CHECK_EQUAL(eqp_choice_parse(&own, NULL, "wall:above", &choice, &message), EQP_ERR_UNKNOWN);
     CHECK(strcmp(message.text, "wall has no option 'above'; known: at axis swapped split maps") == 0);
     CHECK_EQUAL(eqp_choices_parse(&own, NULL, "all", &n, &choices, &message), EQP_OK);
-    /* `none` is no choice; `auto` is the last. */
+    /* `none` is not a choice; `auto` is the last. */
     CHECK(n == eqp_method_count() + 1 && choices[n - 2].method == &wall);
     CHECK(strcmp(choices[n - 1].method->name, "auto") == 0);
     free(choices);
@@ -162,7 +163,8 @@ MPI_TEST(values_are_checked_for_it)
     CHECK_EQUAL(eqp_balance(comm, &wall, &items, &options, &part, NULL), EQP_ERR_ARGUMENT);
 }
 
-/* Equal runs of items along x, called on gathered items. Returns EQP_ERR_DATA if a column is missing. */
+/* Divides items into equal runs along x, called with all items gathered. Returns EQP_ERR_DATA if a column is
+ * missing. */
 static int deal(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                 eqp_balance_result *result)
 {

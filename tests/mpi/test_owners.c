@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From surveys to owners, as the mini-apps share them: in curve order, those that ranks share put together; what a
- * survey keeps of them, and the pins of whole owners. */
+/* From surveys to owners: owners in curve order, shared ones merged; the survey's contents; the pins of whole
+ * owners. */
 #include "harness.h"
 
 #include "map/assignment.h"
@@ -15,7 +15,7 @@ static void check_phases(const eqp_owners *owners, int64_t o, int64_t number)
 {
     const double *phase = owners->phase + 3 * o, seconds = owners->seconds[o], each = number % 2 != 0 ? 0.5 : 1.0;
 
-    if (number == 1) { /* the same in each of four turns */
+    if (number == 1) { /* the same for each of four turns */
         CHECK_NEAR(phase[0], 0.25 * seconds, 1e-12 * seconds);
         CHECK(phase[1] == phase[0] && phase[2] == phase[0]);
         return;
@@ -40,9 +40,9 @@ static void check_owner(const world *w, const eqp_owners *owners, int64_t o)
     CHECK_EQUAL(owner->at_home, expected.at_home);
     CHECK_EQUAL(owner->count[0], expected.count[0] + shares);
     CHECK_EQUAL(owner->count[1], expected.count[1]);
-    CHECK_EQUAL(owner->count[2], 1); /* once, whoever looked */
+    CHECK_EQUAL(owner->count[2], 1); /* counted once, whichever rank visits */
     CHECK_EQUAL(owners->count[o], expected.interactions + shares);
-    /* Seconds are by costs of 24 bits of the largest one, which is 100 ns. */
+    /* Weights are seconds in quanta of 2^-24 of the largest cost, 100 ns. */
     CHECK_NEAR(owners->weight[o], 1e9 * owners->seconds[o], ldexp(100.0 * (double)(owner->count[0] + 15), -24));
     CHECK_NEAR(owners->weight[o], (double)(owner->count[0] + 15 + 100), 1e-6);
     CHECK_EQUAL(npins, 1 + shares);
@@ -73,7 +73,7 @@ static void line_up_and_check(MPI_Comm comm, const eqp_work_model *as)
     CHECK_EQUAL(line_up(comm, &survey, &owners), EQP_OK);
     CHECK_EQUAL(eqp_scan_int64(comm, owners.n, &before, &total), EQP_OK);
     CHECK_EQUAL(total, w.n);
-    CHECK(w.size == 1 || owners.n < w.n); /* no rank speaks for all */
+    CHECK(w.size == 1 || owners.n < w.n); /* no rank has the owners of all */
     for (int64_t o = 0; o < owners.n; o++) {
         CHECK_EQUAL(owners.id[o], before + o);
         check_owner(&w, &owners, o);
@@ -88,7 +88,7 @@ MPI_TEST(owners_come_into_curve_order_and_once)
     line_up_and_check(comm, &cycle_model);
 }
 
-/* Owners of one interval, of any length, end up on one rank; with all that they had, in curve order. */
+/* Owners of one interval, of any length, are gathered on one rank with all their data, in curve order. */
 MPI_TEST(owners_of_one_interval_come_to_one_rank)
 {
     const world w = make_world(comm);
@@ -118,7 +118,7 @@ MPI_TEST(owners_of_one_interval_come_to_one_rank)
             ends[1] = owners.id[owners.n - 1] / length[l];
         }
         CHECK_EQUAL(eqp_gather_records(comm, sizeof *all, 2, ends, &n, &all), EQP_OK);
-        for (int64_t i = 2, last = all[1]; i < n; i += 2) { /* of ranks that have owners */
+        for (int64_t i = 2, last = all[1]; i < n; i += 2) { /* among ranks with owners */
             CHECK(all[i] < 0 || all[i] > last);
             last = all[i] < 0 ? last : all[i + 1];
         }
@@ -146,7 +146,7 @@ MPI_TEST(a_survey_without_owners_is_one)
     eqp__survey_release(&survey);
 }
 
-/* Compares the contents of the survey; owners with pins have theirs next to them. */
+/* Contents of the survey; each owner with pins has its own. */
 MPI_TEST(whole_owners_have_their_pins)
 {
     const world w = make_world(comm);
@@ -174,7 +174,7 @@ MPI_TEST(whole_owners_have_their_pins)
     eqp__survey_release(&survey);
 }
 
-/* Children with owners of the cell of that level around a key, and in *n its owners. key: [all]. */
+/* Number of child cells with owners in the cell of that level around a key; *n: owners in the cell. key: [all]. */
 static int children_around(int64_t all, const uint64_t *key, uint64_t at, int shift, int64_t *n)
 {
     bool has[8] = {false};
@@ -193,7 +193,7 @@ static int children_around(int64_t all, const uint64_t *key, uint64_t at, int sh
     return children;
 }
 
-/* Of all owners, wherever they are lined up. */
+/* Compared with all owners, on whichever rank they are. */
 MPI_TEST(cells_are_pins_that_weigh_their_branches)
 {
     const world w = make_world(comm);
@@ -250,13 +250,13 @@ MPI_TEST(totals_say_what_a_survey_keeps)
     CHECK(detail.heavy > 0 && detail.heavy < INFINITY && detail.pin_below > 0);
     CHECK(eqp__map_options_detail(&options, 100 * w.size, &totals).heavy < detail.heavy);
     options.how.pins = 2;
-    CHECK(eqp__map_options_detail(&options, w.size, &totals).pin_below == UINT64_MAX); /* looked up among all */
+    CHECK(eqp__map_options_detail(&options, w.size, &totals).pin_below == UINT64_MAX); /* all owners are listed */
     options.how.pins = 0;
     options.how.full = true;
     detail = eqp__map_options_detail(&options, w.size, &totals);
     CHECK(detail.heavy == 0 && detail.pin_below == UINT64_MAX);
     totals.interactions = (int64_t)1 << 40;
-    CHECK(isinf(eqp__map_options_detail(&options, w.size, &totals).heavy)); /* it will be refused: nothing is kept */
+    CHECK(isinf(eqp__map_options_detail(&options, w.size, &totals).heavy)); /* refused later, so nothing is listed */
     options.how.full = false;
     options.how.strategy = EQP_SAMPLE_RANDOM;
     detail = eqp__map_options_detail(&options, w.size, &totals);

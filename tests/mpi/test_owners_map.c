@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From owners to a new map, as the mini-apps share it: units of heavy ones on several ranks, placements at home; and
- * all of it with too little memory. */
+/* From owners to a new map: units of heavy owners on several ranks, placements at home, failing allocations. */
 #include "harness.h"
 
 #include "map/assignment.h"
@@ -64,8 +63,7 @@ static double sum_of(MPI_Comm comm, double mine)
     return mine;
 }
 
-/* Every tile of the heavy owner is a unit of its own, with its own pins and weight; light owners are one interaction
- * each. */
+/* Every tile of the heavy owner is a unit with its own pins and weight; light owners have one interaction each. */
 MPI_TEST(every_interaction_can_be_a_unit)
 {
     const world w = make_world(comm);
@@ -94,7 +92,7 @@ MPI_TEST(every_interaction_can_be_a_unit)
     eqp__owners_free(&owners);
 }
 
-/* The literal form of the paper: an owner and the other end of one of its interactions. */
+/* As in the paper: an owner and the other end of one of its interactions. */
 MPI_TEST(units_can_have_two_pins)
 {
     const world w = make_world(comm);
@@ -113,10 +111,10 @@ MPI_TEST(units_can_have_two_pins)
             is_owner = is_owner || pin[0] == owners.own_pin[o];
             is_other = is_other || (n == 2 && unit.sub < 0 && pin[1] == (owners.id[o] + 1) % w.n);
         }
-        CHECK(is_owner && (unit.sub >= 0 || is_other)); /* whole owners have the pin behind them */
+        CHECK(is_owner && (unit.sub >= 0 || is_other)); /* for whole owners the pin follows */
         ntiles += unit.sub >= 0 && n == 2 && pin[1] == HEAVY;
     }
-    CHECK(sum_of(comm, ntiles) > 1); /* the tiles of the heavy one all touch it */
+    CHECK(sum_of(comm, ntiles) > 1); /* every tile of the heavy owner touches it */
     eqp__work_units_free(&units);
     eqp__owners_free(&owners);
 }
@@ -178,12 +176,12 @@ MPI_TEST(whole_owners_have_one_rank)
         largest = fmax(largest, load);
         all += load;
     }
-    CHECK(largest <= all / w.size + 201000); /* consecutive owners: no worse than by the heaviest */
+    CHECK(largest <= all / w.size + 201000); /* ranges of owners exceed the mean by at most the heaviest */
     free(part);
     result_free(&made);
 }
 
-/* A wrong number of verdicts on any rank is an internal error; then no rank gets a map. */
+/* A wrong number of placements on any rank is an internal error, and no rank gets a map. */
 MPI_TEST(every_home_must_get_a_placement)
 {
     const world w = make_world(comm);
@@ -267,7 +265,7 @@ MPI_TEST(split_owners_have_an_entry_each)
     check_entries(comm, "interaction:start=rcb");
 }
 
-/* The present map is where a method starts from that keeps it: the tags say who computes now. */
+/* Methods that keep parts start from the present map; tags tell who computes now. */
 MPI_TEST(parts_that_are_kept_are_those_of_the_old_map)
 {
     const world w = make_world(comm);

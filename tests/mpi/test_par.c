@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Agreement, sums, sends, gathers, cuts of keys. */
 #include "cost/costs.h"
 #include "counted_calls.h"
 #include "harness.h"
@@ -29,12 +28,12 @@ MPI_TEST(the_lowest_failing_rank_speaks_for_all)
 
     for (int failing = 0; failing < size; failing++) {
         eqp_message message = {""};
-        /* Ranks before it only heard of a failure; ranks after it fail in another way. */
+        /* Lower ranks only heard of a failure; higher ranks fail with another code. */
         int code = rank < failing ? EQP_ERR_REMOTE : rank == failing ? EQP_ERR_FORMAT : EQP_ERR_MEMORY;
         eqp_message_set(&message, "rank %d", rank);
         char expected[32];
         snprintf(expected, sizeof expected, "rank %d", failing);
-        /* The last rank does not want the message. */
+        /* The last rank wants no message. */
         int wanted = rank != size - 1;
         CHECK_EQUAL(eqp_agree(comm, code, wanted || rank == failing ? &message : NULL), EQP_ERR_FORMAT);
         CHECK(!wanted || strcmp(message.text, expected) == 0);
@@ -93,7 +92,7 @@ MPI_TEST(sums_have_the_same_bits_everywhere)
     CHECK_EQUAL(eqp_sum_double(comm, 0, NULL), EQP_OK);
 }
 
-/* Patterns of traffic: elements that rank a sends to rank b. */
+/* Communication patterns: elements from rank a to rank b. */
 enum { NOTHING, RING, ALL_TO_ALL, FROM_LAST, TO_FIRST, LONG_MESSAGES, PATTERNS };
 
 static int64_t traffic(int pattern, int size, int a, int b)
@@ -109,7 +108,7 @@ static int64_t traffic(int pattern, int size, int a, int b)
         return a == size - 1 ? 3 + b : 0;
     case TO_FIRST:
         return b == 0 ? 2 + a : 0;
-    default: /* cut into pieces */
+    default: /* split into several messages */
         return b == (a + 1) % size ? 1 << 17 : b == a ? 3 : 0;
     }
 }
@@ -120,7 +119,6 @@ static unsigned char byte_of(int a, int b, int64_t i, size_t k)
     return (unsigned char)bits_of(a * 100 + b, i * 64 + (int64_t)k);
 }
 
-/* Deals elements to all ranks in turn, so that a rank's elements are not adjacent. */
 static int64_t make_elements(MPI_Comm comm, int pattern, size_t bytes, int *dest, unsigned char *send)
 {
     const int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
@@ -231,7 +229,7 @@ MPI_TEST(gathered_arrays_lie_in_rank_order)
     free(records);
 }
 
-/* Of numbers of both signs, tiny and huge; sums of few integers are exact. */
+/* Numbers of both signs, tiny and huge; sums of few integers are exact. */
 MPI_TEST(meetings_find_sums_and_minima)
 {
     const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
@@ -252,7 +250,7 @@ MPI_TEST(meetings_find_sums_and_minima)
     CHECK_EQUAL(large[2], size * (INT64_MIN / (2 * size)));
 }
 
-/* Arrays that grow and shrink from call to call; a rank that has failed. */
+/* Arrays grow and shrink from call to call; one rank fails. */
 MPI_TEST(gatherers_grow_with_what_comes)
 {
     static const int64_t longest[] = {0, 3, 1, 200, 0, 7};
@@ -288,7 +286,7 @@ MPI_TEST(keys_are_dealt_evenly_and_in_order)
     uint64_t key[12];
     int64_t *count = mpi_test_alloc(size, sizeof *count);
 
-    /* Keys 0, 1, 2, ... are spread in turn, so that no rank has a run of them. */
+    /* Keys 0, 1, 2, ... are dealt in turn, so no rank has a run of them. */
     for (int i = 0; i < 12; i++) {
         key[i] = (uint64_t)(size * i + rank);
     }
@@ -359,7 +357,7 @@ static int64_t count_below(int64_t n, const uint64_t *key, uint64_t bound)
 
 enum { KEYS = 700, KEY_PARTS = 6 };
 
-/* Keys of one of several kinds: all bits, many duplicates, all equal, none. Every rank knows all of them. */
+/* Keys of one kind: all bits, many duplicates, all equal, none. Every rank has all keys. */
 static int64_t draw_keys(int kind, uint64_t *key)
 {
     for (int64_t i = 0; i < KEYS; i++) {
@@ -376,7 +374,7 @@ static void check_key_cuts(MPI_Comm comm, int kind, const double *share)
     int64_t total = draw_keys(kind, all), n = 0;
     double before = 0;
 
-    /* Dealt out like cards, most of them to rank 0. */
+    /* Dealt at random, most of them to rank 0. */
     for (int64_t i = 0; i < total; i++) {
         int owner = i % 2 ? 0 : (int)(i / 2 % size);
         if (owner == rank) {
@@ -388,7 +386,7 @@ static void check_key_cuts(MPI_Comm comm, int kind, const double *share)
     const long before_calls = counted_blocking + counted_others;
     CHECK_EQUAL(eqp_key_cuts(comm, n, mine, NULL, KEY_PARTS, share, cut), EQP_OK);
     const long calls = counted_blocking + counted_others - before_calls;
-    CHECK(calls <= 1 + (63 + 10) / 11 && (calls > 0 || size == 1)); /* 11 bits of 63 at a time */
+    CHECK(calls <= 1 + (63 + 10) / 11 && (calls > 0 || size == 1)); /* 11 of the 63 bits per call */
     CHECK_EQUAL(eqp_key_cuts(MPI_COMM_SELF, total, all, NULL, KEY_PARTS, share, serial), EQP_OK);
     CHECK(memcmp(cut, serial, sizeof cut) == 0);
     CHECK(cut[0] == 0 && cut[KEY_PARTS] == UINT64_MAX);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parts of points balance their weights and are the same for any distribution over ranks and any storage of
- * coordinates.
- */
+/* Parts of points are balanced and independent of the distribution over ranks and of the storage of coordinates. */
 #include "harness.h"
 
 #include <equipoise/more/random.h>
@@ -14,22 +12,21 @@
 
 enum { ITEMS = 400, UNSET = -7 };
 
-/* Distribution of items: by number, at random, on one rank, on every second rank. */
+/* Distributions of items over ranks. */
 enum spread { BY_NUMBER, SHUFFLED, ALL_ON_LAST, EVERY_OTHER_RANK, SPREADS };
 
 /* Layout of the items, and a fault in the first item of the last rank that has any. */
 typedef struct layout {
-    int n; /* of all ranks, at most ITEMS */
+    int n; /* on all ranks, at most ITEMS */
     enum spread spread;
     bool single, strided, unweighed, one_place;
-    double scale;  /* of coordinates; 0: 1 */
-    double offset; /* of coordinates, times the scale */
+    double scale;  /* factor on coordinates; 0: 1 */
+    double offset; /* added to coordinates, times the scale */
     double far;    /* first coordinate of the last item, unless 0 */
-    double spoilt; /* its second coordinate, unless 0 */
-    double weight; /* its weight, unless 0 */
+    double spoilt; /* second coordinate of the last item, unless 0 */
+    double weight; /* weight of the last item, unless 0 */
 } layout;
 
-/* One rank's items. */
 typedef struct items {
     int number[ITEMS], part[ITEMS], part_now[ITEMS];
     int64_t size[ITEMS];
@@ -154,7 +151,7 @@ static bool is_named(const eqp_method *method, const char *name)
     return strcmp(method->name, name) == 0;
 }
 
-/* The result against the parts; test_methods.c has what each method promises. */
+/* Compares the result with the parts; test_methods.c tests the methods. */
 static void check_balance(const eqp_method *method, const layout *is, int nparts, const int *part,
                           const eqp_balance_result *r)
 {
@@ -188,7 +185,7 @@ static void check_balance(const eqp_method *method, const layout *is, int nparts
     }
 }
 
-/* The next row from *m on that needs no pins; NULL at the end. */
+/* The next row at or after *m that needs no pins; NULL at the end. */
 static const eqp_method *next_method(int *m)
 {
     const eqp_method *method = eqp_method_at((*m)++);
@@ -251,7 +248,7 @@ MPI_TEST(few_items_and_odd_places)
     }
 }
 
-/* Scaling by powers of two does not change the parts; extreme coordinates still give valid ones. */
+/* Scaling by powers of two does not change the parts; extreme coordinates give valid ones. */
 MPI_TEST(places_of_any_size_get_the_same_parts)
 {
     const double scale[] = {0x1p+990, 0x1p-900};
@@ -259,7 +256,7 @@ MPI_TEST(places_of_any_size_get_the_same_parts)
                           {.n = 60, .scale = 1.7e308, .far = -1.7e308},
                           {.n = 60, .scale = 0x1p-1050}, /* denormal numbers */
                           {.n = 60, .far = 1e300},
-                          {.n = 60, .scale = 1e270, .offset = 1e30}}; /* all points coincide */
+                          {.n = 60, .scale = 1e270, .offset = 1e30}};
     int part[ITEMS], again[ITEMS];
     const eqp_method *method;
 
@@ -296,7 +293,7 @@ MPI_TEST(items_are_at_home_where_they_lie)
     CHECK_EQUAL(r.moved, 0);
 }
 
-/* Parts and result are unchanged on all ranks, and all get the same message. */
+/* Parts and result are unchanged, and all ranks have the same message. */
 static void check_refused(MPI_Comm comm, const char *name, const layout *is, int nparts, int expected)
 {
     static items t;
@@ -338,13 +335,13 @@ MPI_TEST(what_cannot_be_is_refused_everywhere)
     check_refused(comm, "sfc", &(layout){.n = 50}, 0, EQP_ERR_ARGUMENT);
 }
 
-/* The order does not depend on the distribution of items; a column that returns equals the one sent. */
+/* A column that returns equals the one sent. */
 MPI_TEST(columns_follow_the_curve_and_come_back)
 {
     static items t;
     int first[ITEMS] = {0}, all[ITEMS], back[ITEMS];
 
-    for (int spread = -1; spread < SPREADS; spread++) { /* at first on one rank */
+    for (int spread = -1; spread < SPREADS; spread++) { /* -1: all on one rank */
         const MPI_Comm here = spread < 0 ? MPI_COMM_SELF : comm;
         const layout is = {.n = ITEMS, .spread = (enum spread)(spread < 0 ? BY_NUMBER : spread)};
         eqp_point_order *order = NULL;
@@ -356,7 +353,7 @@ MPI_TEST(columns_follow_the_curve_and_come_back)
         int *const column = mpi_test_alloc((size_t)n + 1, sizeof *column);
         CHECK_EQUAL(eqp_scan_int64(here, n, &before, &total), EQP_OK);
         CHECK_EQUAL(total, ITEMS);
-        CHECK(n <= ITEMS / mpi_test_size(here) + 3); /* two in one place stay together */
+        CHECK(n <= ITEMS / mpi_test_size(here) + 3); /* coincident pairs stay together */
         CHECK_EQUAL(eqp_point_order_bring(order, sizeof *column, t.number, column), EQP_OK);
         memset(all, 0, sizeof all);
         memcpy(all + before, column, (size_t)n * sizeof *column);
@@ -373,7 +370,7 @@ MPI_TEST(columns_follow_the_curve_and_come_back)
     eqp_point_order_free(NULL);
 }
 
-/* The part of the item; for a coincident pair, the part of either. */
+/* Checks the part of each item; for a coincident pair the part of either. */
 static void check_places(const layout *is, int nparts, const int *part, const eqp_regions *regions)
 {
     const double nowhere[3] = {0, NAN, 0}, far[3] = {-1e300, 1e300, 5};
@@ -490,7 +487,7 @@ MPI_TEST(a_call_fails_on_all_ranks_or_on_none)
     CHECK(failing_ranks_check(comm, places_without_memory, NULL) > 0);
 }
 
-/* Every fifth item also has work in the second phase. Parts are even for any distribution, weighted or not. */
+/* Every fifth item also works in the second phase. Parts are even for any distribution, weighted or not. */
 MPI_TEST(loads_of_phases_follow_their_items)
 {
     enum { PARTS = 4, PHASES = 2 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Number of collective calls to assign parts to items: few, and the same on any number of ranks. */
+/* Assigning parts to items takes few collective calls, the same number on any number of ranks. */
 #include "counted_calls.h"
 #include "harness.h"
 
@@ -32,7 +32,8 @@ static void make_items(MPI_Comm comm, items *t)
     }
 }
 
-/* Collective calls of a method, without Zoltan's own: calls of rank 0 alone do not synchronize. 0: method not built. */
+/* Collective calls of a method; 0: not built. Zoltan's own calls on one rank alone do not synchronize and do not
+ * count. */
 static long count(MPI_Comm comm, const char *name, bool bare)
 {
     static items t;
@@ -74,7 +75,7 @@ MPI_TEST(parts_cost_few_calls_on_any_ranks)
     }
 }
 
-/* An order takes few calls, and ranks get about equally many items although not all keys are exchanged. */
+/* Ranks get about equal numbers of items although not all keys are exchanged. */
 MPI_TEST(an_order_costs_few_calls)
 {
     static items t;

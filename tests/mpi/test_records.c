@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A code's own keys are cut as well as can be, wherever items lie; items follow their parts in one call; records that
- * are lost, doubled or changed on their way are found. */
+/* A code's own keys are cut as evenly as possible for any distribution of items; records follow their parts in one
+ * call; lost, duplicated and changed records are detected. */
 #include "harness.h"
 
 #include <equipoise/more/methods.h>
@@ -21,7 +21,7 @@ static double uniform(int i, int k)
 
 /* ---- keys ---- */
 
-/* The kinds of keys: anywhere; few different ones; one; the largest there are. */
+/* Kinds of keys: random, few different ones, all equal, the largest. */
 static uint64_t key_of(int kind, int i)
 {
     const uint64_t bits = eqp_random_bits(5, 1, (uint64_t)i);
@@ -34,7 +34,7 @@ static double work_of(int kind, int i)
     return kind == 3 ? 0.0 : i % 60 == 5 ? 20.0 : 0.1 + uniform(i, 2);
 }
 
-/* Parts of all items; spread: by number, shuffled, all on the last rank. */
+/* Parts of all items. spread: by number, shuffled, all on the last rank. */
 static void cut(MPI_Comm comm, int kind, int spread, bool weighs, int *part)
 {
     const int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
@@ -74,7 +74,7 @@ static int by_key(const void *left, const void *right)
     return (a->key > b->key) - (a->key < b->key);
 }
 
-/* Parts ascend with the keys, equal keys are together, and the heaviest part is that of the best cut. */
+/* Parts ascend with the keys, equal keys share a part, and the heaviest part is that of the optimal cut. */
 static void check_cut(int kind, bool weighs, int nparts, const int *part)
 {
     keyed all[ITEMS];
@@ -143,7 +143,7 @@ MPI_TEST(keys_that_cannot_be_are_refused_everywhere)
 typedef struct atom {
     double x[3], work;
     int64_t id;
-    char name[3]; /* and padding */
+    char name[3]; /* followed by padding */
 } atom;
 
 static int64_t make_atoms(MPI_Comm comm, atom *atoms, float *charge)
@@ -203,7 +203,7 @@ MPI_TEST(items_follow_their_parts_in_one_call)
     free(column[1].recv);
 }
 
-/* ---- what goes wrong on the way ---- */
+/* ---- transfer errors ---- */
 
 /* One rank's records before and after its mistake. */
 typedef struct cargo {
@@ -221,7 +221,7 @@ static void make_cargo(MPI_Comm comm, enum mistake mistake, cargo *c)
         c->id[i] = 4 * rank + i - 2;
         c->value[i] = 100 + c->id[i];
     }
-    if (mistake == MOVED) { /* to the next rank, in another order */
+    if (mistake == MOVED) { /* moved to the next rank, in another order */
         const int size = mpi_test_size(comm);
         for (int64_t i = 0; i < 4; i++) {
             c->id[i] = 4 * ((rank + 1) % size) + (3 - i) - 2;
@@ -267,7 +267,7 @@ MPI_TEST(records_that_are_lost_doubled_or_changed_are_found)
     for (int k = 0; k < 2 * MISTAKES; k++) {
         check_mistake(comm, (enum mistake)(k / 2), k % 2);
     }
-    CHECK_EQUAL(eqp_verify_records(comm, 0, NULL, 0, NULL, sum, NULL), EQP_OK); /* none are a sum, too */
+    CHECK_EQUAL(eqp_verify_records(comm, 0, NULL, 0, NULL, sum, NULL), EQP_OK); /* no records have a checksum, too */
     CHECK_EQUAL(eqp_verify_records(comm, mpi_test_rank(comm) == 0, &id, 0, NULL, sum, NULL), EQP_ERR_DATA);
 }
 

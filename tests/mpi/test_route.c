@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Routes: every block reaches exactly those who need it and contributions come home, by every plan, with exactly the
+/* Routes: every block reaches exactly the ranks that need it and contributions return, by every plan, with exactly the
  * messages that the model without MPI counts. */
 #include "harness.h"
 #include "move/evaluation.h"
@@ -7,16 +7,16 @@
 #include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
 
-/* The library's own way in, to see messages cut into pieces without gigabytes of data. */
+/* Internal entry with a small limit on message size, so that split messages need no gigabytes of data. */
 int eqp__route_create(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, size_t largest,
                       eqp_route **route);
 
-/* Blocks of all ranks, which every rank knows: home by home. */
+/* Blocks of all ranks, known to every rank, ordered by home. */
 typedef struct scene {
     int nranks, rank;
     int64_t n, *id, *bytes, *first;
     int *home, *user;
-    int64_t begin, end; /* this rank's */
+    int64_t begin, end; /* of this rank */
 } scene;
 
 typedef enum kind { MIXED, ODD_SIZES, NOBODY_NEEDS, NO_BLOCKS, ALL_NEED_ALL, ONE_HOME, NKINDS } kind;
@@ -47,7 +47,7 @@ static int is_needed(kind k, int64_t block, int rank)
         return 0;
     case ALL_NEED_ALL:
         return 1;
-    default: /* by few, by some, by all, by its home alone */
+    default: /* needed by few, by some, by all, by the home alone */
         return bits_of(1000 + block, rank) % 8 < bits_of(2000, block) % 10;
     }
 }
@@ -77,7 +77,7 @@ static void scene_make(scene *s, MPI_Comm comm, kind k)
         s->begin = r == rank ? s->n : s->begin;
         for (int64_t i = blocks_of(k, r); i > 0; i--) {
             const int64_t b = s->n++;
-            s->id[b] = (int64_t)(bits_of(4000, b) % 50) - 20; /* any, with repetitions */
+            s->id[b] = (int64_t)(bits_of(4000, b) % 50) - 20; /* arbitrary, with duplicates */
             s->bytes[b] = size_of(k, b);
             s->home[b] = r;
             s->first[b + 1] = s->first[b];
@@ -149,7 +149,7 @@ static void check_counts(const scene *s, const eqp_exchange_plan *plan, int back
     free(sum);
 }
 
-/* By home, then in its order, without gaps: the same for every plan. */
+/* Blocks arrive by home, in the home's order, without gaps, for every plan. */
 static int64_t check_arrivals(const scene *s, const eqp_route *route)
 {
     const eqp_route_view view = eqp_route_arrivals(route);
@@ -259,7 +259,7 @@ static void travel(MPI_Comm comm, const scene *s, const eqp_exchange_plan *plan,
     eqp_route_free(route);
 }
 
-/* Sends the first kinds of blocks by one plan, if the ranks can. */
+/* Sends the first `kinds` kinds of blocks by one plan, if it fits the ranks. */
 static void travel_by(MPI_Comm comm, const eqp_exchange_plan *plan, int kinds, size_t largest)
 {
     eqp_exchange_plan fitted = *plan;
@@ -306,7 +306,7 @@ MPI_TEST(large_messages_travel_in_pieces)
     }
 }
 
-/* Two trips at once, and routes that are made meanwhile. */
+/* Two trips at once, with routes created meanwhile. */
 MPI_TEST(routes_of_different_communicators_travel_at_once)
 {
     const eqp_exchange_plan plan = {EQP_STAGES_LOG, 0, 1};
@@ -328,7 +328,7 @@ MPI_TEST(routes_of_different_communicators_travel_at_once)
     CHECK_EQUAL(eqp_route_create(comm, &plan, &blocks, &route[2]), EQP_OK);
     CHECK_EQUAL(eqp_route_create(other, &plan, &blocks, &route[1]), EQP_OK);
     CHECK_EQUAL(eqp_route_start(route[1], &value[1]), EQP_OK);
-    for (int i = 1; i >= 0; i--) { /* the other way round */
+    for (int i = 1; i >= 0; i--) { /* finished in reverse order */
         CHECK_EQUAL(eqp_route_finish(route[i], &received[i]), EQP_OK);
     }
     for (int i = 0; i < 2; i++) {
@@ -342,7 +342,7 @@ MPI_TEST(routes_of_different_communicators_travel_at_once)
     eqp_comm_free(&other);
 }
 
-/* Sums of 1/n, in which any other order would show. */
+/* Sums of 1/n, which reveal any other order. */
 static void sum_fractions(MPI_Comm comm, const eqp_exchange_plan *plan, double *sum)
 {
     const int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
@@ -382,7 +382,7 @@ MPI_TEST(sums_have_the_same_bits_again)
     }
 }
 
-/* One block per rank, for its right neighbour. */
+/* One block per rank for its right neighbor. */
 typedef struct ring {
     int64_t id, bytes, first[2];
     int to[2];
@@ -394,7 +394,7 @@ static eqp_route_blocks ring_blocks(MPI_Comm comm, ring *r)
     return (eqp_route_blocks){.n = 1, .id = &r->id, .bytes = &r->bytes, .first = r->first, .rank = r->to};
 }
 
-/* test_disagree_messages.c has what one rank alone passes. */
+/* test_disagree_messages.c tests arguments that differ on one rank. */
 MPI_TEST(plans_are_fitted_to_the_ranks)
 {
     const int size = mpi_test_size(comm);
@@ -407,7 +407,7 @@ MPI_TEST(plans_are_fitted_to_the_ranks)
     CHECK(route == NULL);
     plan = (eqp_exchange_plan){EQP_STAGES_LOG, 3, 1000};
     CHECK_EQUAL(eqp_route_fit(comm, &plan), EQP_OK);
-    CHECK_EQUAL(plan.node, size); /* one machine runs these tests */
+    CHECK_EQUAL(plan.node, size); /* the tests run on one node */
 }
 
 /* A failed rank passes its code to the call that all ranks make. */
@@ -430,7 +430,7 @@ MPI_TEST(codes_travel_with_blocks_and_trips)
         eqp_route_give_up(last ? route : NULL, EQP_ERR_OVERFLOW);
         CHECK_EQUAL(eqp_route_start(route, &value), last ? EQP_ERR_OVERFLOW : EQP_OK);
         CHECK_EQUAL(eqp_route_finish(route, &received), EQP_ERR_OVERFLOW);
-        CHECK_EQUAL(eqp_route_start(route, &value), EQP_OK); /* the next trip is as any other */
+        CHECK_EQUAL(eqp_route_start(route, &value), EQP_OK); /* the next trip works */
         CHECK_EQUAL(eqp_route_finish(route, &received), EQP_OK);
         eqp_route_give_up(last ? route : NULL, 1);
         CHECK_EQUAL(eqp_route_back_start(route, received), last ? EQP_ERR_ARGUMENT : EQP_OK);
@@ -455,7 +455,7 @@ MPI_TEST(calls_out_of_turn_are_refused)
     CHECK_EQUAL(eqp_route_finish(route, &received), EQP_ERR_STATE);
     CHECK_EQUAL(eqp_route_back_finish(route, &sum), EQP_ERR_STATE);
     CHECK_EQUAL(eqp_route_start(NULL, &value), EQP_ERR_ARGUMENT);
-    /* A start without data is on its way all the same: its end says the code on all ranks. */
+    /* A start without data still begins a trip, whose end returns the code on all ranks. */
     CHECK_EQUAL(eqp_route_start(route, NULL), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_route_start(route, &value), EQP_ERR_STATE);
     CHECK_EQUAL(eqp_route_finish(route, &received), EQP_ERR_ARGUMENT);

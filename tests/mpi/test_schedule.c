@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops on real ranks: every iteration is computed once, for any method, stalled ranks, clock and transport of data;
+/* Loops on real ranks: every iteration is computed once, for any method, stalled ranks, clock and data transport;
  * failures reach all ranks; loops can be rerun. */
 #include "harness.h"
 #include "loops/rules.h"
@@ -13,9 +13,9 @@
 typedef struct body {
     int64_t n;
     int rank, slow;       /* a rank that sleeps, or -1 */
-    long pause;           /* its microseconds in every call */
-    int64_t fails;        /* this iteration fails, or -1 */
-    int code;             /* with this */
+    long pause;           /* sleep per call in microseconds */
+    int64_t fails;        /* this iteration fails, -1: none */
+    int code;             /* code of the failure */
     unsigned char *times; /* [n] number of times this rank computed it */
     int64_t calls;
 } body;
@@ -32,7 +32,7 @@ static int64_t value_of(int64_t iteration)
     return iteration * iteration + 7;
 }
 
-/* data and result: an int64_t each, if they travel. */
+/* data and result: one int64_t per iteration, if they travel. */
 static int compute(void *user, int64_t first, int64_t count, const void *data, void *result)
 {
     body *b = user;
@@ -74,7 +74,7 @@ static void check_once(MPI_Comm comm, body *b)
     }
 }
 
-static eqp_loop_engine engine; /* of all loops of a test */
+static eqp_loop_engine engine; /* shared by all loops of a test */
 
 #define BOTH_ENGINES(test)                                                                                             \
     static void test##_by_engine(MPI_Comm comm);                                                                       \
@@ -99,7 +99,7 @@ static eqp_loop *loop_of(MPI_Comm comm, const char *name, int64_t n, const eqp_l
     return loop;
 }
 
-/* Runs once and compares the report of the ranks with what they computed. */
+/* Runs once and compares the reported counts with the iterations computed. */
 static eqp_loop_result run(MPI_Comm comm, eqp_loop *loop, body *b)
 {
     const eqp_loop_work work = {.compute = compute, .user = b};
@@ -140,7 +140,7 @@ BOTH_ENGINES(every_method_computes_every_iteration_once)
     }
 }
 
-/* One rank is slow or late: each other rank computes more than it. */
+/* One rank is slow or late: every other rank computes more. */
 BOTH_ENGINES(ranks_that_stall_lose_nothing)
 {
     static const char *const names[] = {"self", "guided", "awf-c", "adaptive-factoring", "fractiling"};
@@ -160,8 +160,8 @@ BOTH_ENGINES(ranks_that_stall_lose_nothing)
     }
 }
 
-/* Static chunks, one of them slow: its rank gives away iterations not begun. If one-sided operations are messages, each
- * takes the time of several pieces, so there are many pieces. */
+/* Static chunks, one of them slow: its rank gives away iterations not begun. Where one-sided operations are messages,
+ * each takes the time of several pieces, so there are many pieces. */
 BOTH_ENGINES(overrun_chunks_are_given_away)
 {
     enum { EACH = 200 };
@@ -186,7 +186,7 @@ BOTH_ENGINES(overrun_chunks_are_given_away)
     }
 }
 
-/* Ranks steal from each other repeatedly: chunks are cut, and their ends cut again. */
+/* Chunks are cut, and the pieces cut again. */
 BOTH_ENGINES(what_is_taken_is_given_away_again)
 {
     const int nranks = mpi_test_size(comm);
@@ -258,7 +258,7 @@ BOTH_ENGINES(data_travel_and_results_return)
     free(b.times);
 }
 
-/* More bytes than fit into the buffer. */
+/* Exceeds the buffer. */
 static int compute_large(void *user, int64_t first, int64_t count, const void *data, void *result)
 {
     const size_t size = *(const size_t *)user;
@@ -332,7 +332,7 @@ BOTH_ENGINES(bad_clocks_lose_nothing)
     }
 }
 
-/* Each rank has a clock that its work advances: rank r takes r + 1 seconds per iteration. */
+/* The clock of rank r advances by r + 1 seconds per iteration. */
 static double told_seconds;
 
 static double told_clock(void *user)
@@ -370,7 +370,7 @@ BOTH_ENGINES(speeds_are_learnt_from_time_steps)
     for (int r = 0; r < nranks; r++) {
         harmonic += 1.0 / (r + 1);
     }
-    /* A rank without iterations is not measured, which can happen on a loaded machine. */
+    /* On a loaded machine a rank may get no iterations and then is not measured. */
     for (int r = 0; r < nranks && idle == 0; r++) {
         CHECK_NEAR(eqp__loop_weight(loop, r), nranks / harmonic / (r + 1), 1e-9);
     }
@@ -408,7 +408,7 @@ BOTH_ENGINES(failures_reach_all_ranks)
     }
 }
 
-/* Sizes that no engine takes; test_disagree_objects.c has what one rank alone passes. */
+/* Sizes that no engine accepts; test_disagree_objects.c tests arguments that differ on one rank. */
 MPI_TEST(bad_arguments_are_refused_by_all)
 {
     const eqp_schedule_method *self = eqp_schedule_method_find("self");

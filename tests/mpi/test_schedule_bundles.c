@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops whose iterations travel in bundles: for any distribution and method every iteration is computed once, and its
+/* Loops whose iterations travel in bundles: for any distribution and method every iteration is computed once and its
  * result returns to the owner; parts change from run to run. */
 #include "harness.h"
 
@@ -17,7 +17,7 @@ MPI_TEST(every_method_computes_every_iteration_once)
             body b;
             body_begin(comm, &b, eqp_schedule_method_at(m)->name,
                        (eqp_loop_options){.yield = yield == 1, .grain = m % 3, .most_given = m * (1 + yield) % 4});
-            (void)body_run(comm, &b, NULL); /* no parts yet: no iterations */
+            (void)body_run(comm, &b, NULL); /* no parts yet, so no iterations */
             for (int way = 0; way < LAYS; way++) {
                 body_resize(&b, lay((way + m) % LAYS, rank, nranks));
                 (void)body_run(comm, &b, NULL);
@@ -88,7 +88,6 @@ MPI_TEST(parts_are_what_ranks_say)
     body_end(&b);
 }
 
-/* Other ranks compute for a rank that is slow or has all the work. */
 MPI_TEST(slow_ranks_are_helped)
 {
     static const char *const names[] = {"self", "guided", "factoring", "awf-c", "adaptive-factoring", "fractiling"};
@@ -105,7 +104,7 @@ MPI_TEST(slow_ranks_are_helped)
                 sleep_a_little(3000);
             }
             (void)body_run(comm, &b, NULL);
-            /* All other ranks are slow helpers without iterations of their own. */
+            /* The helpers are slow and have no iterations of their own. */
             body_resize(&b, b.rank == slow ? 30 : 0);
             b.slow = -2;
             (void)body_run(comm, &b, NULL);
@@ -119,7 +118,7 @@ MPI_TEST(static_parts_are_one_chunk_each)
     eqp_loop_result mine;
     body b;
 
-    body_begin(comm, &b, "static", (eqp_loop_options){.most_given = 1}); /* of what is not given */
+    body_begin(comm, &b, "static", (eqp_loop_options){.most_given = 1}); /* refers to chunks given away */
     b.packs = false;
     body_resize(&b, lay(6, b.rank, mpi_test_size(comm)) - 3);
     CHECK_EQUAL(body_run(comm, &b, &mine), 0);
@@ -128,7 +127,7 @@ MPI_TEST(static_parts_are_one_chunk_each)
     body_end(&b);
 }
 
-/* With `yield` even static chunks are divided; each bundle is computed as it was packed (compute_away sees to that). */
+/* With `yield` even static chunks are divided; compute_away() checks that each bundle is computed as packed. */
 MPI_TEST(own_chunks_are_given_away_in_mid_chunk)
 {
     const int nranks = mpi_test_size(comm);
@@ -145,7 +144,7 @@ MPI_TEST(own_chunks_are_given_away_in_mid_chunk)
     }
 }
 
-/* Sizes from eager messages to ones that need a rendezvous. */
+/* From eager messages to ones with a rendezvous. */
 MPI_TEST(bundles_have_any_size)
 {
     static const size_t sizes[] = {0, 1, 3000, 5001, 70000, 3 << 20};
@@ -183,7 +182,7 @@ static int compute_away_by_rank(void *user, int owner, int64_t first, int64_t co
     return compute_away(user, owner, first, count, data, bytes, result, result_bytes);
 }
 
-/* Every rank starts with its own part, so all are measured, also with parts of other sizes. */
+/* Every rank starts with its own part, so all are measured, also after parts change size. */
 MPI_TEST(speeds_outlive_the_parts)
 {
     static const eqp_loop_bundles timed = {pack, compute_away_by_rank, take};
@@ -200,7 +199,7 @@ MPI_TEST(speeds_outlive_the_parts)
         harmonic += 1.0 / (r + 1);
         CHECK_EQUAL(eqp__loop_weight(b.loop, r), 1.0);
     }
-    /* Repeats until every rank has been measured: a late rank gets nothing. */
+    /* A late rank may get nothing, so the loop repeats until every rank has been measured. */
     for (int64_t idle = 1; idle > 0;) {
         eqp_loop_result mine;
         (void)body_run(comm, &b, &mine);

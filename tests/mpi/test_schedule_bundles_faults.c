@@ -71,7 +71,7 @@ MPI_TEST(the_lowest_failing_rank_is_heard)
     body_end(&b);
 }
 
-/* Bundles that are NULL, empty, or larger than a message can be: nothing is read from them. */
+/* Bundles that are NULL, empty, or larger than a message can be are never read. */
 MPI_TEST(bundles_that_are_none_are_refused)
 {
     static const int expected[] = {EQP_ERR_DATA, EQP_ERR_ARGUMENT, EQP_ERR_ARGUMENT, EQP_ERR_OVERFLOW};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Boxes of parts meet face to face and have the required width; boxes and balls touch exactly the parts of the points
- * in them. */
+/* Boxes of parts meet face to face and have the required width; queries by box or ball return exactly the parts of the
+ * points inside. */
 #include "harness.h"
 
 #include <equipoise/more/random.h>
@@ -12,7 +12,7 @@
 
 enum { ITEMS = 600, PARTS = 64, PLACES = 800, MANY = 20000 };
 
-/* This rank's items: every size-th, denser towards a corner of the cube 0 to 10. */
+/* This rank's items: every size-th, denser towards a corner of the cube [0, 10]^3. */
 typedef struct items {
     double x[ITEMS][3], weight[ITEMS];
     int part[ITEMS];
@@ -61,7 +61,7 @@ static eqp_walls_options in_the_cube(double least)
 
 /* ---- walls ---- */
 
-/* Volumes add up to that of the cube, no two boxes overlap, no box is too narrow, and find() agrees with the boxes. */
+/* The volumes add up to the cube, no boxes overlap, no box is too narrow, and find() agrees with the boxes. */
 static void check_boxes(const eqp_regions *regions, int nparts, double least)
 {
     double low[PARTS][3], high[PARTS][3], volume = 0;
@@ -89,7 +89,7 @@ static void check_boxes(const eqp_regions *regions, int nparts, double least)
     CHECK_EQUAL(eqp_regions_walls(regions, nparts, low[0], high[0]), EQP_ERR_ARGUMENT);
 }
 
-/* A face in a grid continues in the next part, numbered as in MPI_Cart_coords(). */
+/* Every box in a grid has the same face as its neighbor; parts are numbered as by MPI_Cart_coords(). */
 static void check_grid(const eqp_regions *regions, const int grid[3])
 {
     for (int p = 0; p < grid[0] * grid[1] * grid[2]; p++) {
@@ -110,7 +110,7 @@ static void check_grid(const eqp_regions *regions, const int grid[3])
     }
 }
 
-/* Imbalance: excess of the heaviest part over the mean. */
+/* Excess of the heaviest part over the mean. */
 static double imbalance_of(MPI_Comm comm, const items *t, const eqp_regions *regions, int nparts)
 {
     double load[PARTS] = {0}, most = 0, sum = 0;
@@ -147,7 +147,7 @@ MPI_TEST(boxes_meet_face_to_face)
         make_items(comm, ITEMS, &t);
         const int code = eqp_walls(comm, method, &t.points, &options, &how, grid, &regions);
         if (code == EQP_ERR_STATE && k / 5 % 3 == 2) {
-            CHECK(strstr(message.text, "tiles") != NULL); /* cut aslant */
+            CHECK(strstr(message.text, "tiles") != NULL); /* its cuts are oblique */
             continue;
         }
         CHECK_EQUAL(code, EQP_OK);
@@ -161,7 +161,7 @@ MPI_TEST(boxes_meet_face_to_face)
     }
 }
 
-/* The part at x = 0, y = 0 and the two next to it along z have the larger shares. */
+/* The part at x = 0, y = 0 and the next two along z have the larger shares. */
 MPI_TEST(shares_have_the_numbers_of_the_grid)
 {
     static const double share[8] = {0.25, 0.25, 0.083, 0.083, 0.0835, 0.0835, 0.0835, 0.0835};
@@ -296,7 +296,7 @@ MPI_TEST(one_place_has_walls)
 
 /* ---- parts that a box or a ball touches ---- */
 
-/* A query, and a point within its reach. */
+/* A query and a point within its reach. */
 typedef struct question {
     double low[3], high[3], reach;
     const double *domain;
@@ -330,7 +330,7 @@ static void place_in(const question *q, int k, int i, double place[3])
     }
 }
 
-/* True if one of many points around the items of a part belongs to the part and is within reach. */
+/* True if one of many points sampled around a part's items belongs to the part and is within reach. */
 static bool is_met(const eqp_regions *regions, const question *q, int part)
 {
     double low[3], high[3];
@@ -379,7 +379,7 @@ static void check_touch(const eqp_regions *regions, int nparts, int k, const dou
     *named += n;
     for (int i = 0; i < n; i++) {
         bool found = met[part[i]] || is_met(regions, &q, part[i]);
-        for (int j = 0; !found && j < MANY; j++) { /* cells reach far beyond their items */
+        for (int j = 0; !found && j < MANY; j++) { /* cells extend far beyond their items */
             double place[3], sum = 0;
             for (int a = 0; a < 3; a++) {
                 place[a] = q.low[a] - q.reach + (q.high[a] - q.low[a] + 2 * q.reach) * uniform(3000 + k, 3 * j + a);
@@ -416,7 +416,7 @@ MPI_TEST(boxes_and_balls_touch_the_parts_of_their_places)
             for (int k = 0; k < 12; k++) {
                 check_touch(regions, nparts, k, k % 2 ? cube : NULL, &named, &unmet);
             }
-            CHECK(unmet <= (m == 4 ? named / 10 : 0)); /* cells that the search could not exclude */
+            CHECK(unmet <= (m == 4 ? named / 10 : 0)); /* cells not excluded by the search */
             eqp_regions_free(regions);
         }
     }
@@ -449,8 +449,8 @@ MPI_TEST(places_of_any_size_touch_their_parts)
     }
 }
 
-/* Cells of any size, of coincident items, at any distance: no part of a point is missed. A method without regions is
- * refused. */
+/* Cells of any size, of coincident items, at any distance: the query misses no part of a point. A method without
+ * regions is refused. */
 MPI_TEST(cells_come_with_their_parts)
 {
     static const double far[][3] = {{-30, 5, 5}, {1e9, -1e9, 2}, {1e308, -1e308, 1e308}};
@@ -496,7 +496,7 @@ MPI_TEST(cells_come_with_their_parts)
     eqp_regions_free(regions);
 }
 
-/* Against brute force: the distances of all boxes from all balls. */
+/* Brute force: the distances of all boxes from all balls. */
 MPI_TEST(balls_touch_exactly_the_boxes_that_are_near)
 {
     static items t;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program that requests maps without linking the library: items on a line, a few of them heavy. It counts the maps
- * and checks what the header promises of them. usage: door STEPS [wrong | begun] */
+ * and checks the header's promises. usage: door STEPS [wrong | begun] */
 #include <equipoise/more/pcontrol.h>
 
 #include <mpi.h>
@@ -28,7 +28,7 @@ typedef struct items {
 
 static void make(items *own)
 {
-    own->n = rank == 1 ? 0 : ITEMS; /* a rank may have nothing */
+    own->n = rank == 1 ? 0 : ITEMS; /* one rank has no items */
     for (int64_t i = 0; i < own->n; i++) {
         const double x = (double)(rank * ITEMS + i);
 
@@ -51,7 +51,7 @@ static void change(items *own)
     }
 }
 
-/* All remaining items of rank r's line have a part, and the parts are even up to the removed items. */
+/* Every remaining item of rank r's line has a part, and parts are even up to the removed items. */
 static void judge(const items *own, const items *offered)
 {
     double load[64] = {0}, all[64] = {0}, sum = 0.0, most = 0.0;
@@ -77,7 +77,7 @@ static void ask(int level, int64_t step, items *own, eqp_pcontrol *asked)
     MPI_Pcontrol(level, asked);
 }
 
-/* Steps until a number of maps have arrived. */
+/* Steps until enough maps have arrived. */
 static int run(int64_t steps)
 {
     static items own, offered;
@@ -100,7 +100,7 @@ static int run(int64_t steps)
             ask(EQP_PCONTROL_OFFER, step, &own, &asked);
             CHECK(asked.state == EQP_PCONTROL_WAITING);
             change(&own);
-            ask(EQP_PCONTROL_OFFER, step, &own, &asked); /* one at a time: nothing happens */
+            ask(EQP_PCONTROL_OFFER, step, &own, &asked); /* a second offer is ignored */
             CHECK(asked.state == EQP_PCONTROL_WAITING);
         } else if (state == EQP_PCONTROL_NOBODY) {
             return -1;

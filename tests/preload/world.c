@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static MPI_Comm world = MPI_COMM_WORLD; /* as a handle that was stored before MPI began */
+static MPI_Comm world = MPI_COMM_WORLD; /* a handle stored before MPI_Init */
 static int rank, ranks;
 
 #define CHECK(holds)                                                                                                   \
@@ -25,7 +25,6 @@ static int size_of(MPI_Comm comm)
     return size;
 }
 
-/* Sum of the ranks over `comm`. */
 static int sum_over(MPI_Comm comm)
 {
     int sum = 0;
@@ -134,7 +133,7 @@ static int count_deleted(MPI_Comm comm, int keyval, void *value, void *state)
 {
     (void)keyval;
     deleted++;
-    if (value == &rank) { /* of MPI_COMM_SELF, at the end of MPI: all may still talk to all, as some libraries do */
+    if (value == &rank) { /* of MPI_COMM_SELF, where some libraries still communicate */
         CHECK(sum_over(MPI_COMM_WORLD) == ranks * (ranks - 1) / 2);
         CHECK(size_of(comm) == 1);
     } else {
@@ -222,9 +221,9 @@ static void look_at_errors(void)
 
     MPI_Comm_create_errhandler(handle, &handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
-    MPI_Errhandler_free(&handler); /* the world keeps it */
+    MPI_Errhandler_free(&handler); /* the world keeps a reference */
     MPI_Comm_create_errhandler(handle_nothing, &handler);
-    MPI_Send(&rank, 1, MPI_INT, ranks, 0, MPI_COMM_WORLD); /* to a balancer, if there were one */
+    MPI_Send(&rank, 1, MPI_INT, ranks, 0, MPI_COMM_WORLD); /* would reach a balancing rank, if there were one */
     CHECK(handled == 1 && handled_last == MPI_COMM_WORLD);
     MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_OTHER);
     CHECK(handled == 2 && handled_last == MPI_COMM_WORLD);
@@ -234,7 +233,7 @@ static void look_at_errors(void)
     MPI_Comm_free(&copy);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     CHECK(MPI_Send(&rank, 1, MPI_INT, ranks, 0, world) != MPI_SUCCESS);
-    CHECK(MPI_Alloc_mem(-1, MPI_INFO_NULL, &buffer) != MPI_SUCCESS); /* belongs to no communicator */
+    CHECK(MPI_Alloc_mem(-1, MPI_INFO_NULL, &buffer) != MPI_SUCCESS); /* error without a communicator */
     MPI_Comm_get_errhandler(MPI_COMM_WORLD, &found);
     CHECK(found == MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);

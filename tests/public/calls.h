@@ -40,8 +40,8 @@ typedef struct function {
     void (*call)(void);
     const slot *slots;
     int nslots;
-    int large;   /* no arrays, so counts may be arbitrarily large */
-    int inlined; /* keeps the pointers without reading through them */
+    int large;   /* takes no arrays, so counts may be arbitrarily large */
+    int inlined; /* stores the pointers without dereferencing them */
 } function;
 
 enum {
@@ -54,16 +54,15 @@ enum {
     SECONDS_OF_A_CALL = 60
 };
 
-/* Numbers to try. */
 enum { ZERO, MINUS_ONE, LOWEST, HIGHEST, NEARLY, NOT_A_NUMBER, VALUES };
 
 /* The current call and its outcome. */
 static const function *now;
-static int null_slot, value_slot, value_now; /* NO_SLOT, ALL_SLOTS or one */
+static int null_slot, value_slot, value_now; /* NO_SLOT, ALL_SLOTS or a slot */
 static bool watched[SLOTS];
 static _Alignas(64) unsigned char room[SLOTS][ROOM];
 
-/* Messages from child processes. */
+/* Shared memory in which a child reports its progress. */
 static struct progress {
     long at, failed;
 } * progress;
@@ -159,7 +158,6 @@ static inline void *buffer(int s)
     return room[s];
 }
 
-/* An array of results. */
 static inline void output(int s)
 {
     watched[s] = true;
@@ -207,7 +205,7 @@ static inline void done_int(int code)
     static const unsigned char zero[WATCHED];
 
     const bool is_empty =
-        null_slot == ALL_SLOTS && value_slot == ALL_SLOTS && value_now == ZERO; /* arrays of no items */
+        null_slot == ALL_SLOTS && value_slot == ALL_SLOTS && value_now == ZERO; /* an array of zero items */
 
     if (is_refused() && code != EQP_ERR_ARGUMENT && !(is_empty && code == EQP_OK)) {
         char text[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One small object of every opaque type, for calls.h. A type that has no make_ here does not compile. */
+/* One small object of every opaque type, for calls.h. A type without a make_ function here does not compile. */
 #ifndef EQUIPOISE_TEST_OBJECTS_H
 #define EQUIPOISE_TEST_OBJECTS_H
 
@@ -414,7 +414,7 @@ static inline eqp_survey *make_eqp_survey(void)
     return the_survey;
 }
 
-/* One owner; the first call runs the calls that need a survey. */
+/* One owner; the first invocation makes the calls that need a survey. */
 static inline int in_survey(void *user, eqp_survey_kind kind, eqp_survey *survey)
 {
     const eqp_owner owner = {.key = 1, .count = {1}, .interactions = 1};
@@ -449,7 +449,7 @@ static inline void with_world(void (*run)(void))
     world_comm = plain_own_comm();
     balancer = make_eqp_balancer();
     run_in_survey = run;
-    (void)eqp_balancer_begin(balancer, &advice, NULL); /* the survey after these calls makes no valid map */
+    (void)eqp_balancer_begin(balancer, &advice, NULL); /* after these calls the survey gives no valid map */
     eqp_balancer_free(balancer);
     /* Launchers treat a process that does not finalize MPI as failed. */
     MPI_Finalize();
