@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Sets the axis of a piece's cut: the next axis after its parent's along which the piece has several parts. */
+/* Sets the axis of a piece's cut: the first axis after its parent's along which the piece has several parts. */
 static void choose_axis(eqp_boxes_piece *piece, int after, int level)
 {
     piece->axis = -1;
@@ -102,7 +102,6 @@ void eqp__bisection_bounds(const eqp_boxes *boxes, int part, double low[3], doub
     }
 }
 
-/* Extent of a piece. */
 typedef struct extent {
     double low[3], high[3];
 } extent;
@@ -117,7 +116,7 @@ static void sum_up(const eqp_boxes *boxes, const double *load, double *sum)
     }
 }
 
-/* Adds the pieces into which the cuts of a level divide piece `at`: *n: their number; *most: the largest load. */
+/* Collects the pieces into which the cuts of a level divide piece `at`. *n: their number; *most: largest load. */
 static void gather(const eqp_boxes *boxes, const double *sum, int at, int level, int *n, double *most)
 {
     for (int side = 0; side < 2; side++) {
@@ -151,9 +150,8 @@ static int coarsest(const eqp_boxes *boxes, const double *sum, double tolerance)
     return found;
 }
 
-/* New wall of a piece: the place that divides the load, sum[2] in the old halves, in proportion to the numbers of
- * parts. The place is rescaled if the piece has moved, then damped, and kept far enough from both ends for the parts on
- * either side. */
+/* New wall of a piece, such that the load (sum[2] in the old halves) divides in proportion to the numbers of parts.
+ * It is rescaled if the piece has moved, then damped, and leaves room on both sides for the least widths. */
 static double new_wall(const eqp_boxes *boxes, const eqp_boxes_piece *piece, const extent *old, const extent *now,
                        const double sum[2], double damping)
 {

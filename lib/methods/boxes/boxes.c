@@ -59,7 +59,7 @@ static bool is_wide(double low, double high, double least)
            least > 64 * DBL_EPSILON * fmax(fabs(low), fabs(high));
 }
 
-/* Allocates the object and its arrays; walls are not yet set. */
+/* Allocates the object and its arrays; walls are unset. */
 static int create_empty(eqp_boxes_kind kind, const double low[3], const double high[3], const int n[3],
                         eqp_boxes **result)
 {
@@ -160,7 +160,7 @@ void eqp__boxes_moved(eqp_boxes_change *change, double from, double to)
     }
 }
 
-/* The comparisons also refuse NaN. */
+/* comparisons that also refuse NaN */
 static int check_options(const eqp_boxes_options *options)
 {
     for (int d = 0; d < 3; d++) {

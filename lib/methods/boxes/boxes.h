@@ -39,7 +39,6 @@ int eqp__bisection_create(eqp_boxes *boxes);
 void eqp__sections_uniform(eqp_boxes *boxes);
 void eqp__bisection_uniform(eqp_boxes *boxes);
 
-/* The part of a place, and the bounds of a part. */
 int eqp__sections_find(const eqp_boxes *boxes, const double x[3]);
 int eqp__bisection_find(const eqp_boxes *boxes, const double x[3]);
 void eqp__sections_bounds(const eqp_boxes *boxes, int part, double low[3], double high[3]);

@@ -104,7 +104,6 @@ static double climb(const double *wall, const double *load, int n, int slab, dou
     return wall[n];
 }
 
-/* Load between two places. */
 static double between(const double *wall, const double *load, int n, double from, double to)
 {
     double sum = 0;
@@ -125,7 +124,7 @@ static double most(const limits *limit, double width)
     return fmin(fmin(limit->cell, limit->fraction * width), fmax(0, (width - limit->least) / 2));
 }
 
-/* Moves the inner walls of a row. load: [n] loads of the slabs; before: [n + 1] work, gets the old walls. */
+/* Moves the inner walls of a row. load: [n] of the slabs; before: [n + 1] out, old walls. */
 static void sweep(double *wall, double *before, const double *load, int n, const limits *limit,
                   eqp_boxes_change *change)
 {

@@ -27,7 +27,6 @@ static int64_t count_runs(const runs *r, int64_t before, int64_t n)
     return n == 0 ? 0 : (before + n - 1) / r->length - before / r->length + 1;
 }
 
-/* Loads of this rank's pieces of runs. */
 static void sum_runs(const runs *r, const double *load, double *sum)
 {
     for (int64_t i = 0; i < r->n; i++) {

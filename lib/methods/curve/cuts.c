@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The items' running sums, and the parts. */
 typedef struct chain {
     int64_t n;
     const double *prefix; /* [n + 1] load before each item */
@@ -92,7 +91,6 @@ static double lacking(const chain *c, double all, int p)
     return fmax(0, all * eqp__share_scale(c->share, c->nparts, p) / c->nparts - c->have[p]);
 }
 
-/* Cuts at the running loads nearest to their targets. */
 static void ideal_cuts(const chain *c, int64_t *first)
 {
     double total = c->prefix[c->n], before = 0, all = total, lack = 0;
@@ -196,7 +194,7 @@ static double largest_load(const chain *c, const int64_t *first)
     return largest;
 }
 
-/* Exact bisection: some cut always attains `high`, and no cut is below `low`. */
+/* Exact bisection: `high` is always attained by some cut, and no cut is below `low`. */
 static double find_bottleneck(const chain *c, double high)
 {
     /* The mean, with a margin for the rounding of the sum of shares. */
@@ -220,8 +218,8 @@ static double find_bottleneck(const chain *c, double high)
     return high;
 }
 
-/* Selects the cuts within the bottleneck that are nearest to the ideal ones: they are more even, and move less when
- * loads change. first: ideal cuts in, chosen cuts out; leftmost: [nparts + 1] work. */
+/* Selects the cuts within the bottleneck nearest to the ideal ones, which are more even and move less when loads
+ * change. first: ideal cuts in, chosen cuts out; leftmost: [nparts + 1] work. */
 static void settle(const chain *c, double bottleneck, int64_t *leftmost, int64_t *first)
 {
     int filled = !c->share && !c->have && c->n >= c->nparts;
@@ -234,7 +232,7 @@ static void settle(const chain *c, double bottleneck, int64_t *leftmost, int64_t
         int64_t lo = leftmost[p] > first[p - 1] ? leftmost[p] : first[p - 1];
         int64_t hi = reach(c, first[p - 1], p - 1, bottleneck);
         if (filled) {
-            /* A single item fits into any part, so lo <= hi. */
+            /* a single item fits into any part, so lo <= hi */
             lo = clamp(lo, first[p - 1] + 1, c->n);
             hi = clamp(hi, 0, c->n - (c->nparts - p));
         }

@@ -219,9 +219,8 @@ done:
 
 /* The method `diffusion`: items at the borders of the present parts move to neighbouring parts with less work. Few
  * items move, so rank 0 computes the moves for all ranks.
- *
- * Items that share pins are neighbours; without pins, items that are near each other are. A part without items has no
- * neighbours that could give it any, so each such part gets an item first. */
+ * Items that share pins are neighbours; without pins, items near each other are. A part without items has no
+ * neighbours to receive from, so each such part gets an item first. */
 
 /* Nearest items linked to each item, about the number of face neighbours of a cell. */
 #define NEAREST 8
@@ -247,7 +246,6 @@ static eqp_diffusion_options diffusion_of(const eqp_balance_options *options)
     return d;
 }
 
-/* Links neighbouring items and moves them. */
 static int diffuse(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                    eqp_balance_result *result)
 {

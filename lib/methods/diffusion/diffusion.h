@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <string.h>
 
-/** Options of diffusion. */
 typedef struct eqp_diffusion_options {
     size_t size;      /**< of this struct as its caller knows it: set by eqp__diffusion_options_defaults() */
     double gamma;     /**< fraction of a difference that flows in a step, > 0; 0: the largest stable one, 1 / (d + 1) */
@@ -74,18 +73,18 @@ int eqp__diffusion_simulate(const eqp_part_graph *graph, const eqp_diffusion_opt
 int eqp__diffusion_move(const eqp_elements *elements, int nparts, const eqp_diffusion_options *options, int *part);
 
 typedef struct eqp__diffusion {
-    eqp_part_graph_view graph; /* borrowed */
-    double mean;               /* of the loads */
-    double *scale;             /* [nparts] share times nparts */
-    double *load;              /* [nparts] present load */
-    double *relative;          /* [nparts] load / scale at the beginning of the step */
-    double *rate;              /* [links of the graph] flow per unit difference of `relative` */
+    eqp_part_graph_view graph;
+    double mean;      /* of the loads */
+    double *scale;    /* [nparts] share times nparts */
+    double *load;     /* [nparts] present load */
+    double *relative; /* [nparts] load / scale at the beginning of the step */
+    double *rate;     /* [links of the graph] flow per unit difference of `relative` */
 } eqp__diffusion;
 
 /* Checks the options as far as that needs no graph. EQP_OK or EQP_ERR_ARGUMENT. */
 int eqp__diffusion_check(const eqp_diffusion_options *options, int nparts);
 
-/* Largest gamma with which every new load is a mean of old loads. */
+/* Largest gamma for which every new load is a mean of old loads. */
 double eqp__diffusion_stable(const eqp_part_graph_view *graph);
 
 /* Starts from loads [nparts] (copied). The caller closes it even on error. */

@@ -32,11 +32,11 @@ typedef struct mover {
     eqp_part_graph_view graph; /* of the round */
     eqp__diffusion state;      /* simulated loads */
     double *load;              /* [nparts] present load of the elements */
-    double largest, wanted;    /* largest load / scale at the beginning of the round, and simulated at its end */
-    int64_t *count;            /* [nparts] present number of elements */
-    double *left;              /* [links] load still to receive over a link; < 0: to give */
-    double *touch;             /* [nparts] edge weight between the present element and a part; zeros between elements */
-    bool *listed;              /* [n] the element is in the next list */
+    double largest, wanted; /* largest load / scale at the beginning of the round, and the one simulated for its end */
+    int64_t *count;         /* [nparts] present number of elements */
+    double *left;           /* [links] load still to receive over a link; < 0: to give */
+    double *touch;          /* [nparts] edge weight between the present element and a part; zeros between elements */
+    bool *listed;           /* [n] the element is in the next list */
     list now, next;
     candidate *candidates; /* [n] */
     double least;          /* imbalance before the last round */
@@ -52,7 +52,6 @@ static double edge_weight_of(const eqp_elements *e, int64_t k)
     return e->edge_weight != NULL ? e->edge_weight[k] : 1.0;
 }
 
-/* Allocates the arrays used in all rounds. */
 static int open_mover(const eqp_elements *e, int nparts, mover *m)
 {
     m->e = e;
@@ -102,9 +101,8 @@ static void forget_parts(mover *m, int64_t i)
     }
 }
 
-/* True if the load still to give over a link justifies moving an element: it is at least half of the element's weight,
- * or it is positive and the receiver stays lighter than the giver is now. Without the second case small flows would
- * never move anything. */
+/* True if the load still to give over a link is at least half of the element's weight, or is positive and the
+ * receiver stays lighter than the giver is now. Without the second case small flows would never move anything. */
 static bool is_worth(const mover *m, int p, int64_t k, double weight)
 {
     const int q = m->graph.neighbour[k];
@@ -147,9 +145,9 @@ static int by_gain(const void *a, const void *b)
     return (x->element > y->element) - (x->element < y->element);
 }
 
-/* True if part q accepts an element from part p. With it q must not exceed the largest load at the beginning of the
- * round, and q must either be below the largest simulated load or stay lighter than p. The second condition keeps parts
- * along a flow from filling up before they pass elements on. */
+/* True if part q accepts an element from part p: q must not exceed the largest load at the beginning of the round,
+ * and must be below the largest simulated load or stay lighter than p. The last condition keeps parts along a flow
+ * from filling up before they pass elements on. */
 static bool takes(const mover *m, int p, int q, double weight)
 {
     const double after = (m->load[q] + weight) / m->state.scale[q];

@@ -83,7 +83,6 @@ eqp_feedback_piece eqp__feedback_piece_at(const eqp_feedback_rank *rank, int fir
     return piece;
 }
 
-/* Checks the arguments and sums the loads. */
 static int check_step(int nranks, const int64_t *bound, const int64_t *load, int64_t *total)
 {
     int64_t sum = 0;

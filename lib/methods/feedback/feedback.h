@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/** One rank's view of the loads. Plain data. */
+/** One rank's view of the loads. */
 typedef struct eqp_feedback_rank {
     int nranks;     /**< >= 1 */
     int rank;       /**< 0 to nranks - 1 */
@@ -31,7 +31,6 @@ int eqp__feedback_inside(const eqp_feedback_rank *rank, int *first, int *count);
  * \return the first iteration of rank k and end of rank k - 1 */
 int64_t eqp__feedback_bound(const eqp_feedback_rank *rank, int k);
 
-/** Iterations sent to one rank. */
 typedef struct eqp_feedback_piece {
     int rank;     /**< destination; may be the sender */
     int64_t low;  /**< first iteration */

@@ -20,7 +20,6 @@ typedef struct told {
 
 enum { TOLD = sizeof(told) / sizeof(int64_t) };
 
-/* State of one step. */
 typedef struct step {
     MPI_Comm comm;
     eqp_feedback_rank me;

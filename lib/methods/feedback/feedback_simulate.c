@@ -49,11 +49,10 @@ int eqp_feedback_function(int function, int64_t n, int nranks, int64_t *load)
     return EQP_OK;
 }
 
-/* Iterations per stored prefix sum. Each boundary adds up at most this number of loads, and the sums need little memory
+/* Iterations per stored prefix sum: a boundary adds up at most this many loads, and the sums need little memory
  * compared with the loads. */
 enum { BLOCK = 64 };
 
-/* All ranks of a simulation. */
 typedef struct simulation {
     int nranks;
     const int64_t *each;   /* [n] load of each iteration */
@@ -118,7 +117,6 @@ static int open_simulation(simulation *s, int64_t n, const int64_t *load, int nr
     return code;
 }
 
-/* Sums the loads of the present ranges. */
 static void measure(simulation *s)
 {
     int64_t before = sum_before(s, s->bound[0]);

@@ -19,7 +19,7 @@ static int refuse(eqp_message *message, int code, const char *what)
     return code;
 }
 
-/* True if an option is zero, which leaves it to the method, or within the range that its row allows. */
+/* True if an option is zero, i.e. left to the method, or within its row's range. */
 static bool is_set_well(const eqp_option *option, const eqp_settings *settings)
 {
     const char *at = (const char *)settings + option->offset;
@@ -160,7 +160,7 @@ static int check_values(const eqp_balance_items *t, int nphases, eqp_message *me
     return EQP_OK;
 }
 
-/* The items as methods see them, with defaults filled in. */
+/* Items as methods see them, with defaults filled in. */
 typedef struct complete {
     eqp_balance_items items;
     int64_t *particles;

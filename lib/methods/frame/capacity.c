@@ -85,7 +85,6 @@ static int level_open(const eqp__capping *in, const int *part, int halvings, dou
     return eqp__repair_open(&v->m, in->share, in->imbalance_tol, v->part, weight);
 }
 
-/* Copies the pieces' parts to the items. */
 static void level_read(const level *v, int *part)
 {
     for (int64_t k = 0; k < v->m.n; k++) {
@@ -113,7 +112,7 @@ static double loaded(const level *v, int p, double more)
     return v->m.scale[p] > 0 ? (v->m.load[p] + more) / v->m.scale[p] : 0.0;
 }
 
-/* The part with room for a piece whose relative load after the move is least; -1: none. */
+/* The part with room for a piece that has the least relative load after the move; -1: none. */
 static int find_place(const level *v, int64_t piece)
 {
     int best = -1;
@@ -311,7 +310,7 @@ done:
     return code;
 }
 
-/* Runs all levels; if a part still exceeds its capacity, looks for a proof and then packs all items anew. */
+/* Runs all levels; if a part still exceeds its capacity, looks for a proof, then packs all items anew. */
 static int run(const eqp__capping *in, double goal, int *part, bool *fit, eqp__capped *r)
 {
     bool exhausted = false;
@@ -442,7 +441,7 @@ static int repair(const eqp_balance_items *items, const eqp_balance_options *opt
     return capped.fits ? EQP_OK : refuse(items, options, part, &capped.why);
 }
 
-/* For methods with EQP_SHAPED, whose parts cannot change: adds a proof, if there is one, that no assignment fits. */
+/* For methods with EQP_SHAPED, whose parts cannot change: adds the proof, if found, that no assignment fits. */
 static int prove(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                  eqp_balance_result *result)
 {

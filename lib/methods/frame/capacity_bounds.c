@@ -10,7 +10,6 @@
 /* Most thresholds tried; they are sampled from the distinct sizes. */
 #define THRESHOLDS 256
 
-/* Superadditive functions of a size. */
 typedef enum bound {
     BOUND_LARGE, /* the size if it is at least the threshold, else 0 */
     BOUND_TIMES, /* the number of times the threshold fits into the size */
@@ -19,7 +18,7 @@ typedef enum bound {
 
 typedef struct question {
     const eqp__capping *in;
-    int64_t largest; /* largest capacity */
+    int64_t largest;
     bound kind;
     int64_t threshold;
 } question;

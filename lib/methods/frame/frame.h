@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The function `assign` of a row. */
 typedef int eqp__assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                         eqp_balance_result *result);
 
@@ -49,8 +48,7 @@ enum { EQP__BALANCE_SAME = 11 };
 void eqp__balance_same(const eqp_method *method, const eqp_balance_options *options, eqp__same same[EQP__BALANCE_SAME]);
 
 /* EQP_ERR_ARGUMENT for an invalid method or invalid options. Local; message: not NULL. */
-/* The structs of a caller as this version knows them: `here` filled, or NULL for a struct that cannot be read. Local.
- */
+/* Structs of a caller in this version's layout: `here` filled, or NULL for a struct that cannot be read. Local. */
 const eqp_balance_options *eqp__balance_options_known(const eqp_balance_options *options, eqp_balance_options *here);
 const eqp_balance_items *eqp__balance_items_known(const eqp_balance_items *items, eqp_balance_items *here);
 
@@ -106,7 +104,6 @@ int eqp__cycle_measure(int64_t n, const double *load, const int *part, int nphas
 /* EQP_ERR_ARGUMENT unless nphases is 1 to EQP_CYCLE_PHASES and all times are finite and > 0. times: NULL: 1 each. */
 int eqp__phases_check(int nphases, const double *times);
 
-/* Repetitions of phase k in a cycle. */
 static inline double eqp__times(const double *times, int k)
 {
     return times ? times[k] : 1.0;
@@ -164,8 +161,8 @@ int eqp__parts_load(int64_t n, const double *weight, const int *part, int nparts
 
 /** Weight of the items in part `fresh` of a new assignment and in part `now` of the present one. */
 typedef struct eqp_overlap {
-    int fresh;     /**< new part */
-    int now;       /**< present part */
+    int fresh;
+    int now;
     double weight; /**< of the items in both */
 } eqp_overlap;
 
@@ -209,7 +206,6 @@ int eqp__parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const in
 int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int nparts, const double *share,
                         double **load, int64_t **count);
 
-/* Summary of load[nparts] and count[nparts]. */
 void eqp__part_loads_finish(int nparts, const double *share, const double *load, const int64_t *count,
                             eqp_part_loads *loads);
 

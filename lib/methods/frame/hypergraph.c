@@ -48,7 +48,7 @@ static int bucket_bits(int64_t n)
     return bits;
 }
 
-/* A distribution's bucket number: the highest bits in which the ids differ. */
+/* Bucket number of an id: the highest bits in which ids differ. */
 typedef struct digits {
     int shift;
     uint64_t mask;
@@ -187,7 +187,6 @@ done:
     return code;
 }
 
-/* Shrinks an array to n + 1 elements. */
 static void trim(int64_t **array, int64_t n)
 {
     int64_t *trimmed = realloc(*array, ((size_t)n + 1) * sizeof **array);

@@ -11,7 +11,7 @@ typedef struct eqp_hypergraph eqp_hypergraph;
 
 /** The arrays of a hypergraph (borrowed from it, valid until it is freed). */
 typedef struct eqp_hypergraph_view {
-    int64_t nvertices;           /**< units */
+    int64_t nvertices;           /**< work units */
     int64_t nedges;              /**< ids that two or more units touch */
     int64_t npins;               /**< (vertex, edge) pairs, each counted once */
     const double *vertex_weight; /**< [nvertices] */
@@ -43,7 +43,6 @@ int eqp__hypergraph_create(int64_t n, const double *weight, const int64_t *pin_f
  * \return EQP_OK, or EQP_ERR_ARGUMENT with nothing changed */
 int eqp__hypergraph_weigh(eqp_hypergraph *graph, int64_t nids, const int64_t *id, const double *weight);
 
-/** Returns the arrays of a hypergraph. Local, O(1). */
 eqp_hypergraph_view eqp__hypergraph_arrays(const eqp_hypergraph *graph);
 
 /** Sum over the edges of weight x (number of parts that the edge touches - 1): the data that an assignment sends if
@@ -52,7 +51,6 @@ eqp_hypergraph_view eqp__hypergraph_arrays(const eqp_hypergraph *graph);
  * \return EQP_OK, EQP_ERR_MEMORY or EQP_ERR_ARGUMENT */
 int eqp__hypergraph_cut(const eqp_hypergraph *graph, int nparts, const int *part, double *cut);
 
-/** Frees; NULL is legal. */
 void eqp__hypergraph_free(eqp_hypergraph *graph);
 
 #endif

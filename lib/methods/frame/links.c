@@ -26,7 +26,6 @@ static void begin_lists(int64_t n, int64_t *first)
     }
 }
 
-/* Stores an edge at both its ends. */
 static void put_edge(eqp__links *links, int64_t i, int64_t j, double weight)
 {
     const int64_t at[2] = {links->first[i + 1]++, links->first[j + 1]++};

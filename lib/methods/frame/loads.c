@@ -66,8 +66,6 @@ done:
     return code;
 }
 
-/* Loads of parts. */
-
 void eqp__part_loads_finish(int nparts, const double *share, const double *load, const int64_t *count,
                             eqp_part_loads *loads)
 {
@@ -151,8 +149,6 @@ const double *eqp__shares_reduce(int nparts, const double *share)
     }
     return NULL;
 }
-
-/* Balance of the phases of a cycle. */
 
 int eqp__phases_check(int nphases, const double *times)
 {

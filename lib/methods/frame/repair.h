@@ -7,15 +7,14 @@
 
 #include <stdint.h>
 
-/** Results of a repair. */
 typedef struct eqp_repair_result {
     double imbalance_before; /**< imbalance of the assignment as given */
-    double imbalance;        /**< imbalance reached */
-    double imbalance_floor;  /**< lower bound of any assignment (the largest item on the largest share) */
-    int64_t moved;           /**< items that changed part */
-    int empty_before;        /**< parts without items as given */
-    int empty;               /**< remaining parts without items: none if shares are equal and n >= nparts */
-    int within;              /**< 1 if imbalance <= tolerance */
+    double imbalance;
+    double imbalance_floor; /**< lower bound of any assignment (the largest item on the largest share) */
+    int64_t moved;          /**< items that changed part */
+    int empty_before;       /**< parts without items as given */
+    int empty;              /**< remaining parts without items: none if shares are equal and n >= nparts */
+    int within;             /**< 1 if imbalance <= tolerance */
 } eqp_repair_result;
 
 /** Repairs an assignment: gives items to empty parts (if there are enough items) and moves few items until the
@@ -71,10 +70,9 @@ static inline double eqp__repair_relative(const eqp__repairing *m, int p)
     return m->scale[p] > 0 ? m->load[p] / m->scale[p] : 0;
 }
 
-/* Moves an item to another part. */
 void eqp__repair_move(eqp__repairing *m, int64_t item, int to);
 
-/* Copies the items of a part into list, ascending; returns their number. */
+/* Copies a part's items into list, ascending; returns their number. */
 int64_t eqp__repair_members(const eqp__repairing *m, int p, int64_t *list);
 
 /* First stage: gives every empty part an item, unless the item would exceed both the part's room and the present

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Last stage of a repair: if items are too large for plain moves, swaps of a heavy item for a light one lower the
- * largest relative load. Local search: each step changes only the worst part and one of the lightest parts. */
+/* Last stage of a repair: where items are too large for plain moves, swaps of a heavy item for a light one lower the
+ * largest relative load. Local search; each step changes only the worst part and one of the lightest parts. */
 #include "base/internal.h"
 #include "methods/frame/repair.h"
 

@@ -87,7 +87,6 @@ static void tournament_close(tournament *t)
     EQP__FREE(t->most, t->winner);
 }
 
-/* State of the stage. */
 typedef struct placing {
     eqp__repairing *m;
     double *settled;  /* [nparts] load of the heavy items placed so far */

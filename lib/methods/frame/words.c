@@ -106,7 +106,6 @@ static bool is_own(const eqp_method *method, const eqp_option *option)
     return false;
 }
 
-/* Context in which a word is parsed. */
 typedef struct reading {
     const eqp_methods *own;
     const eqp_choice_options *usual;
@@ -380,7 +379,6 @@ int eqp_method_read(const char *word, const eqp_method **method, eqp_settings *s
     return EQP_OK;
 }
 
-/* The list of choices parsed so far, and its context. */
 typedef struct word_list {
     const eqp_methods *own;
     const eqp_choice_options *usual;

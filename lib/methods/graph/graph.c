@@ -87,8 +87,8 @@ static int64_t count_loads(const eqp_balance_items *items, int nphases, int k)
 }
 
 /* Sets the integer weights of the vertices. An item heavier than a part, or many items without weight, would leave
- * pieces of the bisection without vertices, about which METIS prints to standard output. A phase with load in few items
- * has the same effect and gets the loads of the first phase. */
+ * pieces of the bisection without vertices, and METIS would print to standard output. A phase with load in few items
+ * has the same effect, so it gets the loads of the first phase. */
 static void weigh_vertices(const eqp_balance_items *items, const eqp_balance_options *options, eqp__graph *graph)
 {
     const int nweights = graph->nweights;
@@ -185,7 +185,7 @@ int eqp__metis_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_b
 /* Smallest tolerance passed to METIS, which does not accept 1. */
 #define LEAST_TOLERANCE 1.0005
 
-/* Bisections tried, of which METIS keeps the best. A single one may need up to half as many ghosts more. */
+/* Bisections tried, of which METIS keeps the best; a single one may need up to half as many ghosts again. */
 #define CUTS 4
 
 static int read_status(int status)

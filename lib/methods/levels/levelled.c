@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The runs of a bin: run j has the places from begin[j] to end[j] - 1 of the curve, and belongs to part[j]. */
+/* Runs of a bin: run j has places begin[j] to end[j] - 1 of the curve and belongs to part[j]. */
 typedef struct runs {
     int64_t *begin, *end; /* [nparts] */
     int *part;            /* [nparts] */
@@ -37,7 +37,6 @@ static double load_of(const levels *v, int64_t i, int k)
     return v->in->load[i * v->in->nphases + k];
 }
 
-/* Orders phases by falling number of items that have load in them. */
 static void order_phases(levels *v)
 {
     const int nphases = v->in->nphases;
@@ -109,7 +108,6 @@ static void levels_close(levels *v)
     }
 }
 
-/* Cuts a bin for its parts, in the order of run->part. */
 static int cut_bin(levels *v, int bin)
 {
     const int k = v->phase[bin], nparts = v->in->nparts, nphases = v->in->nphases;
@@ -285,8 +283,8 @@ done:
     return code;
 }
 
-/* The method `levelled`, and the repair of the phases of given parts. One rank computes both for all ranks, so the
- * parts do not depend on the distribution of items. */
+/* The method `levelled`, and the repair of given parts. One rank computes both for all ranks, so the parts do not
+ * depend on the distribution of items. */
 
 static eqp__levelling levelling_of(const eqp_balance_items *items, const eqp_balance_options *options)
 {

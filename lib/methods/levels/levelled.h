@@ -17,7 +17,6 @@ typedef struct eqp__levelling {
     double imbalance_tol; /* phases up to this imbalance need no repair */
 } eqp__levelling;
 
-/* Results. */
 typedef struct eqp__levelled {
     double unrepaired; /* cycle efficiency before items moved */
     double efficiency; /* of the returned parts */

@@ -35,7 +35,6 @@ typedef struct repair {
     int heaviest[EQP_CYCLE_PHASES]; /* the part with the largest relative load */
 } repair;
 
-/* A move of one item, or a swap of two. */
 typedef struct move {
     int64_t item; /* -1: none */
     int to;
@@ -147,7 +146,7 @@ static int find_phase(const repair *r, const bool *stuck)
     return found;
 }
 
-/* Lists the parts with least load in a phase, the lightest first. Returns their number. */
+/* Lists the parts with least load in a phase, lightest first. Returns their number. */
 static int find_lightest(const repair *r, int k, int *light)
 {
     int n = 0;
@@ -230,7 +229,6 @@ static move find_move(const repair *r, int k, int nlight, int *tried)
     return best;
 }
 
-/* Picks at most EXCHANGED items of a part. Returns their number. */
 static int pick_items(const repair *r, int p, int64_t *item)
 {
     const int64_t stride = (r->count[p] + EXCHANGED - 1) / EXCHANGED;

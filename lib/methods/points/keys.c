@@ -148,7 +148,6 @@ static int sum_bins(quantiles *q, int bits)
     return EQP_OK;
 }
 
-/* This rank's first key of a range in bin `bin` or above. */
 static int64_t find_bin(const quantiles *q, const range *in, uint64_t bin)
 {
     int64_t low = in->first, high = in->last;

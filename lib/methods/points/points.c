@@ -16,7 +16,6 @@
 /* Most items that rank 0 sorts and assigns alone, for methods that gather the items anyway. */
 #define MOST_GATHERED ((int64_t)1 << 20)
 
-/* Items as arrays, one per attribute. */
 typedef struct columns {
     int64_t *id, *size;
     double *weight, *point, *phase_load;
@@ -53,7 +52,6 @@ static eqp_balance_items items_of(int64_t n, const columns *c, const double *pha
                                .phase_load = phase_load};
 }
 
-/* The arguments and state of a call. */
 typedef struct call {
     MPI_Comm comm; /* private duplicate */
     const eqp_method *method;
@@ -90,7 +88,6 @@ done:
     return code;
 }
 
-/* The items of all ranks on rank 0. */
 typedef struct gathered {
     int64_t n;
     eqp__curve_item *item;
@@ -128,7 +125,6 @@ done:
     return code;
 }
 
-/* Result that rank 0 broadcasts. */
 typedef struct answer {
     int code;
     eqp_message message;

@@ -8,7 +8,6 @@
 #include <equipoise/more/comm.h>
 #include <equipoise/points.h>
 
-/* An item with its key along the curve. */
 typedef struct eqp__curve_item {
     uint64_t key;
     int64_t id;      /* global number */
@@ -45,7 +44,6 @@ typedef struct eqp__points_scope {
 int eqp__points_meet(MPI_Comm comm, int code, const eqp_points *points, int nsame, const eqp__same *same,
                      eqp__points_scope *scope, eqp_message *message);
 
-/* Coordinates of item i. Local. */
 void eqp__points_read(const eqp_points *points, int64_t i, double x[3]);
 
 /* Sorts items of one rank into curve order. Local. */

@@ -75,7 +75,6 @@ typedef struct linear {
     double slope[3], constant;
 } linear;
 
-/* A query in the scaled coordinates of the cells. */
 typedef struct ball {
     const eqp_voronoi *v;
     eqp__reach in;
@@ -175,7 +174,6 @@ static bool touches(const ball *k, int p)
     return true;
 }
 
-/* Squared distance between a box and the ball. */
 static double square_between(const ball *k, const double low[3], const double high[3])
 {
     double sum = 0.0;
@@ -237,7 +235,6 @@ void eqp__cells_touch(const eqp_regions *r, const eqp__reach *reach, void (*take
 
 /* Finds the parts whose regions a box or a ball touches. */
 
-/* A query, and the parts found so far. */
 typedef struct query {
     const eqp_regions *r;
     eqp__reach in;
@@ -296,7 +293,6 @@ static void walk_tree(query *q)
     }
 }
 
-/* The interval of the curve that contains a key. */
 static int interval_of(const eqp_regions *r, uint64_t key)
 {
     int low = 0, high = r->nfilled;

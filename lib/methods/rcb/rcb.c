@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most items that rank 0 bisects alone. Zoltan's parallel bisection reports a false memory error and hangs if a rank
- * with several parts gets no items, or if items without weight arrive where no part is. Few items or very uneven
- * weights cause this. Rank 0 therefore bisects up to this many items; beyond that the weights are limited. */
+/* Most items that rank 0 bisects alone; beyond that the weights are limited. Zoltan's parallel bisection reports a
+ * false memory error and hangs if a rank with several parts gets no items, or if items without weight arrive where
+ * no part is. Few items or very uneven weights cause this. */
 #define MOST_ON_ROOT ((int64_t)1 << 22)
 
 static int count_dimensions(void *data, int *error)
@@ -78,7 +78,6 @@ static int find_frame(MPI_Comm comm, const eqp_balance_items *items, eqp__zoltan
     return EQP_OK;
 }
 
-/* Runs Zoltan's bisection. Collective. */
 static int bisect(MPI_Comm comm, const eqp_balance_items *items, const double *weight,
                   const eqp_balance_options *options, const char *how, int *part)
 {
@@ -100,10 +99,10 @@ static int total_below(MPI_Comm comm, int64_t n, const double *weight, double mo
     return eqp_sum_double(comm, 1, total);
 }
 
-/* Limits the weights so that no rank ends up without items: at least 0.001 of the mean, at most half the target weight
- * of the smallest part. Every cut then misses its target by less than a quarter of a part, and the errors of a chain of
- * cuts sum to less than two parts, the least that a rank with several parts has. Lowering weights lowers the target, so
- * the limit is a fixed point. Collective. */
+/* Limits the weights so that no rank ends up without items: at least 0.001 of the mean, at most half the target
+ * weight of the smallest part. Every cut then misses its target by less than a quarter of a part, and the errors of
+ * a chain of cuts sum to less than two parts, the minimum of a rank with several parts. Lowering weights lowers the
+ * target, so the limit is a fixed point. Collective. */
 static int limit_weights(MPI_Comm comm, int64_t n, double *weight, double mean, double smallest_share)
 {
     double most = INFINITY, total = 0, next;

@@ -120,7 +120,6 @@ static int set_up(struct Zoltan_Struct *zoltan, eqp__zoltan_input *input, const 
     return code ? code : set_part_sizes(zoltan, options);
 }
 
-/* Runs Zoltan and reads the part of every object. */
 static int run(struct Zoltan_Struct *zoltan, int64_t n, int nparts, int *part)
 {
     int changes, gid_words, lid_words, nimport = 0, nexport = 0, code = EQP_OK;

@@ -7,7 +7,6 @@
 
 #include <zoltan.h>
 
-/* Input of the callbacks. */
 typedef struct eqp__zoltan_input {
     const eqp_balance_items *items;
     const double *weight; /* [n] cost of each item, possibly limited for the partitioner */

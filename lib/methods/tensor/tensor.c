@@ -246,7 +246,7 @@ typedef struct own_settings {
 
 #define MOST_SLABS 65536
 
-/* Reports the given numbers of slabs, which no grid has. */
+/* Reports numbers of slabs that no grid of nparts parts has. */
 static int refuse(const eqp_balance_options *options, const own_settings *own)
 {
     char given[3][32] = {"", "", ""};

@@ -19,13 +19,11 @@ typedef struct eqp_tiles_items {
     const double *weight; /**< [n] cost, finite, >= 0; NULL: 1. Weights that sum to zero count as 1 each */
 } eqp_tiles_items;
 
-/** The shape of the parts. */
 enum eqp_tiles_shape {
     EQP_TILES_FREE = 0,   /**< each cut along targets, sources or midpoints, whichever shares fewest particles */
     EQP_TILES_JAGGED = 1, /**< strips of targets first, then each strip along its sources */
 };
 
-/** Options of the division. */
 typedef struct eqp_tiles_options {
     size_t size;          /**< of this struct as its caller knows it: set by eqp__tiles_options_defaults() */
     int nparts;           /**< >= 1 */
@@ -36,7 +34,6 @@ typedef struct eqp_tiles_options {
     int columns; /**< of EQP_TILES_JAGGED: parts per strip, 1 to nparts; 0: estimated to share fewest particles */
 } eqp_tiles_options;
 
-/** Options to begin with; set at least nparts. Local. */
 static inline eqp_tiles_options eqp__tiles_options_defaults(void)
 {
     eqp_tiles_options options;
@@ -50,7 +47,7 @@ static inline eqp_tiles_options eqp__tiles_options_defaults(void)
     return options;
 }
 
-/** Results. Imbalance is defined in more/methods.h. */
+/** Imbalance is defined in more/methods.h. */
 typedef struct eqp_tiles_result {
     double imbalance;            /**< of the parts */
     double imbalance_unrepaired; /**< of the cuts alone */
@@ -86,7 +83,6 @@ int eqp__tiles_find(const eqp_tiles *tree, const double target[3], const double 
 /** Counts the cuts of a tree in each direction: x, y, z of targets, sources, midpoints. Local, O(nparts). */
 void eqp__tiles_directions(const eqp_tiles *tree, int count[9]);
 
-/** Frees; NULL is legal. */
 void eqp__tiles_free(eqp_tiles *tree);
 
 enum {
@@ -192,7 +188,7 @@ typedef struct eqp__tile_scope {
     double heaviest; /* weight */
 } eqp__tile_scope;
 
-/* EQP_ERR_ARGUMENT for invalid options, including columns. */
+/* EQP_ERR_ARGUMENT for an option out of range, columns included. */
 int eqp__tiles_check(const eqp_tiles_options *options);
 
 /* Extends a scope by items. Start from eqp__tile_scope_nothing(). EQP_ERR_ARGUMENT for an invalid value. */
@@ -217,7 +213,6 @@ static inline int64_t eqp__tiles_column_stride(int64_t n)
     return n <= EQP__TILE_COLUMN_SAMPLE ? 1 : (n + EQP__TILE_COLUMN_SAMPLE - 1) / EQP__TILE_COLUMN_SAMPLE;
 }
 
-/* Number of strips with the given number of columns. */
 int eqp__tiles_strips(int nparts, int columns);
 
 /* Divides parts [first, first + n) in two: returns how many are left. allowed: bits of the directions that the cut may
@@ -251,7 +246,6 @@ static inline bool eqp__tiles_take(double target, int64_t before, int64_t after)
     return !(target - (double)before < (double)after - target);
 }
 
-/* An item near a cut. */
 typedef struct eqp__tile_near {
     uint64_t key;
     uint32_t weight, order;

@@ -84,7 +84,6 @@ static int estimate_columns(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n
     return code;
 }
 
-/* Settings of the methods. */
 typedef struct own_settings {
     double aspect;   /* 0: the default of eqp_tiles_options */
     int64_t columns; /* 0: an estimate decides */

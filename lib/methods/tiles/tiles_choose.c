@@ -19,7 +19,6 @@ enum {
     WEIGHT_SHIFT = 20,   /* leaves 12 bits of a weight: with 512 items sums of squares stay below 2^50 */
 };
 
-/* Indices of the sums in moments. */
 enum { SUM_WEIGHT = 0, SUM_FIRST = 1, SUM_SQUARE = 1 + EQP__TILE_AXES, SUM_PRODUCT = 1 + 2 * EQP__TILE_AXES };
 
 eqp__tile_box eqp__tile_box_nothing(void)
@@ -81,7 +80,6 @@ void eqp__tile_moments_add(const eqp__tile_item *item, int64_t n, int64_t from, 
     }
 }
 
-/* Targets and sources along one axis. */
 typedef struct spread {
     double middle_target, middle_source; /* means */
     double target, source;               /* variances */
@@ -105,7 +103,6 @@ static void spread_of(const eqp__tile_moments *moments, spread axis[3])
     }
 }
 
-/* An interval along an axis. */
 typedef struct reach {
     double low, high;
 } reach;

@@ -35,7 +35,6 @@ typedef struct node {
     bool tied;
 } node;
 
-/* An item near a cut, as sent to all ranks. */
 typedef struct traveller {
     int64_t node;
     eqp__tile_near near;
@@ -154,7 +153,7 @@ static int find_boxes(levels *l)
     return code;
 }
 
-/* Moments of all nodes into l->number. */
+/* Stores the moments of all nodes in l->number. */
 static int find_moments(levels *l)
 {
     for (int k = 0; k < l->nnodes; k++) {
@@ -290,7 +289,7 @@ static int by_node(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Every rank gathers the few remaining candidates of each node and cuts between them. Collective. */
+/* Gathers the few remaining candidates of each node on every rank, and cuts between them. Collective. */
 static int cut_few(levels *l)
 {
     int64_t count = 0, nall = 0, at = 0;

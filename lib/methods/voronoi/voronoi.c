@@ -102,10 +102,9 @@ static void find_targets(const double *share, int nparts, sample *s)
     s->cells = (eqp__cells){s->n, s->x, s->weight, s->target};
 }
 
-/* Statistics of a cell, used to move cells without points. */
 typedef struct crowd {
-    double load, farthest; /* farthest: squared distance from the centre to the farthest point */
-    int64_t count, point;  /* number of points; the farthest point */
+    double load, farthest; /* farthest: squared distance of the farthest point from the centre */
+    int64_t count, point;  /* number of points; index of the farthest point */
     int cell;
 } crowd;
 

@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <string.h>
 
-/** Options of the search for cells. */
 typedef struct eqp_voronoi_options {
     size_t size;         /**< of this struct as its caller knows it: set by eqp__voronoi_options_defaults() */
     const double *share; /**< [nparts] target fractions > 0, sum 1 within 1e-9; NULL: equal (borrowed for the call) */
@@ -19,7 +18,6 @@ typedef struct eqp_voronoi_options {
     int64_t sample;      /**< most points used, >= 1; beyond that, every k-th */
 } eqp_voronoi_options;
 
-/** Options to begin with. Local. */
 static inline eqp_voronoi_options eqp__voronoi_options_defaults(void)
 {
     eqp_voronoi_options options;
@@ -65,7 +63,6 @@ int eqp__voronoi_create(int64_t n, const double *point, const double *weight, in
  * \return EQP_OK or EQP_ERR_ARGUMENT */
 int eqp__voronoi_parts(const eqp_voronoi *voronoi, int64_t n, const double *point, int *part);
 
-/** Frees; NULL is legal. */
 void eqp__voronoi_free(eqp_voronoi *voronoi);
 
 /* A piece of the tree over the active cells. Its halves are pieces 2 k + 1 and 2 k + 2. */
@@ -113,7 +110,6 @@ static inline void eqp__voronoi_scaled(const eqp_voronoi *v, const double *point
     }
 }
 
-/* The points to divide. */
 typedef struct eqp__cells {
     int64_t n;
     const double *x;      /* [n][3] scaled */
@@ -142,7 +138,6 @@ typedef struct eqp__cells_state {
     int empty;    /* active cells without points */
 } eqp__cells_state;
 
-/* Work arrays of a Newton step. */
 typedef struct eqp__cells_step {
     int64_t *first, *end; /* [nparts + 1] range of each cell's neighbours */
     int *other;           /* [2 (n + nparts)] neighbours */

@@ -50,7 +50,6 @@ void eqp__voronoi_free(eqp_voronoi *voronoi)
     }
 }
 
-/* Sets the box of a piece; returns its longest axis. */
 static int enclose(const eqp_voronoi *v, eqp__cells_piece *t)
 {
     int longest = 0;
@@ -154,7 +153,6 @@ static inline bool is_before(double power, int p, double other_power, int other)
     return power < other_power || (power == other_power && p < other);
 }
 
-/* Updates the two best cells with cell p. */
 static inline void offer(const eqp_voronoi *v, int p, const double x[3], int cell[2], double power[2])
 {
     const double this = power_of_cell(v, p, x);

@@ -146,7 +146,6 @@ static bool is_worth_it(const solver *s)
     return next->dual > now->dual || next->error < GOOD_ERROR * now->error || next->imbalance <= s->tolerance;
 }
 
-/* Finds biases for fixed centres. */
 static void find_biases(solver *s)
 {
     double width = FIRST_WIDTH, damping = FIRST_DAMPING;
