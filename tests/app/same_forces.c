@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* same_forces A B TOLERANCE: compares two --forces files, which must hold the same ids and, relative to each particle's
- * force, the same forces. Status 0: equal; 1: different; 2: error. */
+/* same_forces A B TOLERANCE: compares two --forces files. They must have the same ids and equal forces, relative to
+ * each particle's force. Status 0: equal; 1: different; 2: error. */
 #include <hdf5.h>
 #include <math.h>
 #include <stdint.h>

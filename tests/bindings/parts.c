@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints the parts that the C interface gives to the items of each rank, and the imbalance. Every binding must print
- * the same. */
+/* Prints the imbalance and the parts that the C interface gives to each rank's items. Every binding must print the
+ * same. */
 #include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
 #include <equipoise/points.h>
@@ -52,7 +52,6 @@ int main(int argc, char **argv)
         }
         weight[i] = items[i].weight = 1.0 + i % 5;
     }
-    /* The second rank has no items. */
     const eqp_points points = {
         .n = rank == 1 ? 0 : N, .x = items[0].x, .stride = sizeof *items, .single = true, .weight = weight};
     EQP_TRY(say(MPI_COMM_WORLD, "rcb", &points));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The C++ header: the parts of the C call, views of all array types, errors as exceptions on all ranks, exceptions that
- * leave callbacks, objects that free themselves. */
+/* The C++ header: the parts of the C call, views of all array types, errors as exceptions on all ranks, exceptions
+ * from callbacks, automatic freeing. */
 #include <equipoise/equipoise.hpp>
 #include <equipoise/balancer.h>
 #include <equipoise/more/comm.h>
@@ -100,7 +100,6 @@ static void parts_are_those_of_the_c_call(MPI_Comm comm)
     wanted.nparts = 8;
     CHECK(equipoise::balance_points(comm, "tensor:x=2,y=2,z=2", bare, weight, wanted) == expected);
 
-    /* By default each rank is one part, and items go there. */
     const std::vector<int> part = equipoise::balance_points(comm, "sfc", bare);
     const auto here = equipoise::send_records(comm, items, part);
     std::int64_t count = static_cast<std::int64_t>(here.size());
@@ -318,7 +317,7 @@ static void mistakes_of_one_rank_are_errors_on_all(MPI_Comm comm)
         }
     }
     fails = false;
-    CHECK(code_of(compare) == EQP_OK); /* the next call succeeds */
+    CHECK(code_of(compare) == EQP_OK);
     equipoise::balancer taken = std::move(balancer);
     CHECK(code_of([&] { balancer.renew(3); }) == EQP_ERR_STATE);
 }
@@ -347,7 +346,6 @@ static void what_a_callback_throws_comes_back(MPI_Comm comm)
         code = e.code();
     }
     CHECK(rank == guilty ? value == 42 && code == EQP_OK : value == 0 && code == EQP_ERR_INTERNAL);
-    /* The next call succeeds. */
     fails = false;
     const auto advice = balancer.renew(10);
     CHECK(advice.action == EQP_RENEW && advice.changed == (advice.placement.size() == 1));
@@ -411,7 +409,7 @@ int main(int argc, char **argv)
     what_a_callback_throws_comes_back(MPI_COMM_WORLD);
     arrays_of_all_kinds_are_viewed();
     objects_free_themselves();
-    /* A balancer that outlives MPI cannot be freed and does no harm. */
+    /* A balancer that outlives MPI is not freed and does no harm. */
     const equipoise::balancer late(MPI_COMM_WORLD, owners([](const std::string &) {}));
     kept = late.get();
     MPI_Finalize();

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Linked into every program of a build with AddressSanitizer, so that its leak detector looks at our memory and not at
- * that of an MPI library. leaks.supp has the little that cannot be said here. */
+/* Linked into every program of a build with AddressSanitizer: makes the leak detector ignore memory of MPI libraries.
+ * leaks.supp lists the remaining cases. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <sanitizer/lsan_interface.h>
 
-/* Open MPI keeps what it sets up at the start (parameters, the tree of the machine, tables of reduction operators)
- * until the process ends, and loses the pointers to some of it. What is allocated between the two, a communicator that
- * we forget for example, is still watched. */
+/* Open MPI keeps its set-up (parameters, topology, tables of reduction operators) until exit and loses pointers to
+ * some of it. Later allocations are checked, for example a forgotten communicator. */
 int MPI_Init(int *argc, char ***argv)
 {
     int code;
@@ -38,8 +37,8 @@ int MPI_Finalize(void)
     return code;
 }
 
-/* MPI libraries load components at run time and unload them at the end: a block that one of them lost could then no
- * longer be told from one of ours, as the addresses in its stack belong to nothing any more. So components stay. */
+/* MPI libraries unload components at the end; then the stack of a block lost by one has no symbols and no suppression
+ * matches it. So components stay loaded. */
 int dlclose(void *handle)
 {
     (void)handle;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts the calls of MPI below a program and writes them to the file in COUNT_CALLS when it ends, from rank 0: a line
- * with the collective calls that block, one with those that do not, one with messages. To be preloaded. */
+/* Preload: counts a program's MPI calls and writes them from rank 0 to the file COUNT_CALLS at exit: a line for
+ * blocking collectives, one for nonblocking ones, one for messages. */
 #include "counted_calls.h"
 
 #include <stdio.h>

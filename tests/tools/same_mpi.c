@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 
     if (zoltan) {
         const char *mpi = mpi_of(RTLD_DEFAULT);
-        const char *other = mpi_of(zoltan); /* in the libraries that Zoltan is linked with */
+        const char *other = mpi_of(zoltan); /* among the libraries that Zoltan is linked with */
 
         if (mpi && other && strcmp(mpi, other) != 0) {
             printf("Zoltan %s is linked with %s, this build with %s\n", info.dli_fname, other, mpi);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bodies in columns, generated sets and direct sums, for tests of the physics. */
+/* Bodies in columns, generated sets and direct sums for tests of gravity. */
 #ifndef BH_BODIES_H
 #define BH_BODIES_H
 
@@ -88,7 +88,7 @@ static inline int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Rounds of tests: each kernel that this CPU runs, in both precisions. */
+/* Rounds of tests: each kernel available on this CPU, in both precisions. */
 static const char *kernel_name;
 static bh_precision kernel_precision;
 

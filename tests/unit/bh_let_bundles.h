@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For the tests of locally essential trees: what one simulated rank owes to another, packed and grafted. */
+/* Locally essential trees of simulated ranks, packed and grafted. */
 #ifndef BH_LET_BUNDLES_H
 #define BH_LET_BUNDLES_H
 
 #include "bh_sets.h"
 #include "unit.h"
 
-/* Blocks one after another, as they were packed. */
+/* Packed blocks one after another. */
 typedef struct bundle {
     int64_t n;
     int64_t *bytes, *id; /* [n] */
@@ -21,7 +21,6 @@ static inline void bundle_free(bundle *out)
     free(out->data);
 }
 
-/* Ends the marking, for one asker. */
 static inline void bundle_take(bh_let *let, bundle *out)
 {
     bh_let_blocks blocks;
@@ -40,7 +39,6 @@ static inline void bundle_take(bh_let *let, bundle *out)
     }
 }
 
-/* The blocks that `to` needs from `from`. */
 static inline void pack_for(const bh_part *parts, int from, int to, const bh_mac *mac, bundle *out)
 {
     bh_let *let;
@@ -61,7 +59,6 @@ static inline void graft_all(bh_tree *tree, int from, const bundle *in)
     }
 }
 
-/* Everybody gets what it needs. */
 static inline void exchange(bh_part *parts, const bh_mac *mac)
 {
     for (int to = 0, nranks = parts[0].nranks; to < nranks; to++) {

@@ -35,11 +35,11 @@ static void place(enum bh_set_kind kind, int64_t n, int64_t i, uint64_t seed, do
         p[2] = 1.25;
     } else if (kind == BH_LINEAR) {
         p[1] = p[0], p[2] = -2;
-    } else if (kind == BH_FAR) { /* so far that doubles are 128 apart */
+    } else if (kind == BH_FAR) { /* so far away that doubles are 128 apart */
         for (int k = 0; k < 3; k++) {
             p[k] = (k == 1 ? -1e18 : 1e18) + 1e9 * p[k];
         }
-    } else if (kind == BH_REPEATED) { /* places with many particles each */
+    } else if (kind == BH_REPEATED) { /* many particles at each point */
         const int64_t nplaces = n / 37 + 1;
         for (int k = 0; k < 3; k++) {
             p[k] = uniform(seed, i % nplaces, k + 5);
@@ -76,7 +76,7 @@ static void allocate(bh_set *set, int64_t n)
     assert_non_null(set->key);
 }
 
-/* By key, of equal keys by place. */
+/* By key, equal keys by place. */
 static void sort(bh_set *set)
 {
     int64_t *order = calloc(2 * (size_t)set->n + 1, sizeof(*order)), *id = order + set->n;
@@ -140,7 +140,7 @@ int64_t bh_set_drift(const bh_set *set, double drift, bh_tree *tree)
     for (int k = 0; k < 3; k++) {
         to[k] = doubles(set->n);
         for (int64_t i = 0; i < set->n; i++) {
-            uint64_t place; /* of particles at one place, too, whatever part of the set they are in */
+            uint64_t place; /* differs for coincident particles, the same in every part */
             memcpy(&place, &set->accel[i], sizeof(place));
             const double u = 2 * eqp_random_uniform(31, (uint64_t)k, place) - 1;
             to[k][i] = set->column[k][i] + drift * set->box.side * pow(u, 15);
@@ -172,7 +172,7 @@ static bool in_one_cell(uint64_t a, uint64_t b, int level)
     return a / bh_set_span(level) == b / bh_set_span(level);
 }
 
-/* Where the coarsest cell begins that holds the particles [first, last) and no other. */
+/* First key of the coarsest cell that holds only the particles [first, last). */
 static uint64_t own_cell(const bh_set *set, int64_t first, int64_t last)
 {
     const uint64_t key = set->key[first];
@@ -184,7 +184,7 @@ static uint64_t own_cell(const bh_set *set, int64_t first, int64_t last)
     return key - key % bh_set_span(level);
 }
 
-/* Where intervals may be cut: at the begin of every cell that is small while its parent is not. */
+/* Possible cuts: the beginning of every small cell with a large parent. */
 static int64_t places_to_cut(const bh_set *set, int leaf_size, int group_size, uint64_t **cut)
 {
     const int size = leaf_size > group_size ? leaf_size : group_size;
@@ -242,7 +242,7 @@ static int compare_cells(const void *a, const void *b)
     return (p->key > q->key) - (p->key < q->key);
 }
 
-/* The branches of all ranks in key order, as they come out of what travels. */
+/* The branches of all ranks in key order, from the bytes sent. */
 static bh_cell *gather_branches(int nranks, const bh_part *parts, int64_t nbranches)
 {
     const size_t size = (size_t)bh_branch_bytes(&parts[0].tree);

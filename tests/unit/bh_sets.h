@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Particle sets for the tests of the octree, sorted by key, and how simulated ranks share them. */
+/* Key-sorted particle sets for tests of the octree, and their division over simulated ranks. */
 #ifndef BH_SETS_H
 #define BH_SETS_H
 
@@ -19,27 +19,25 @@ typedef struct bh_set {
     };
     uint64_t *key;
     bh_box box;
-    bool bare;    /* whether trees made of it are; bh_set_make() says no */
+    bool bare;    /* trees of the set have no moments; false after bh_set_make() */
     double drift; /* sides of the root cube by which particles of its trees have drifted at most, most of them by much
                      less; bh_set_make() says 0: not at all */
 } bh_set;
 
-/* Drifts the particles of a tree, of all of the set or of a part of it. Returns how many have left their leaves. */
+/* Drifts the particles of a tree of the set or of a part. Returns how many left their leaves. */
 int64_t bh_set_drift(const bh_set *set, double drift, bh_tree *tree);
 
 void bh_set_make(enum bh_set_kind kind, int64_t n, uint64_t seed, bh_set *set);
 void bh_set_free(bh_set *set);
 
-/* The centre of the cell with this key and level. */
 void bh_set_centre(const bh_box *box, uint64_t key, int level, double centre[3]);
 
-/* The tree of one rank that has everything, with its top. */
+/* The tree of the whole set on one rank, with its top. */
 void bh_set_tree(const bh_set *set, int leaf_size, bh_tree *tree);
 
-/* One simulated rank. */
 typedef struct bh_part {
-    int nranks; /* of all parts */
-    bh_set set; /* its particles */
+    int nranks;
+    bh_set set;
     int nintervals;
     bh_interval *interval;
     bh_tree tree;
@@ -47,8 +45,8 @@ typedef struct bh_part {
     bh_group *group;
 } bh_part;
 
-/* Cuts the set into nranks * pieces intervals where groups begin, deals them out in turn, builds each rank's cells, top
- * and groups. */
+/* Cuts the set into nranks * pieces intervals at groups, deals them to ranks in turn, and builds each rank's cells,
+ * top and groups. */
 void bh_parts_make(const bh_set *set, int leaf_size, int group_size, int nranks, int pieces, bh_part **parts);
 void bh_parts_free(bh_part *parts);
 
@@ -57,7 +55,6 @@ static inline void bh_parts_end(bh_part **parts)
     bh_parts_free(*parts);
 }
 
-/* Declare what the end of the block frees. */
 #define BH_SET(name, kind, n, seed)                                                                                    \
     __attribute__((cleanup(bh_set_free))) bh_set name;                                                                 \
     bh_set_make((enum bh_set_kind)(kind), n, seed, &name)
@@ -71,7 +68,6 @@ static inline void bh_parts_end(bh_part **parts)
     __attribute__((cleanup(bh_list_free))) bh_list name;                                                               \
     bh_list_init(&name)
 
-/* Span of keys of a cell of this level. */
 static inline uint64_t bh_set_span(int level)
 {
     return (uint64_t)1 << (3 * (EQP_CURVE_BITS - level));

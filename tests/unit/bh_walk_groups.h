@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For the tests of walks: all groups of trees of all kinds with all criteria, and what a walk said. */
+/* All groups of all kinds of trees with all criteria, and records of their lists. */
 #ifndef BH_WALK_GROUPS_H
 #define BH_WALK_GROUPS_H
 
@@ -7,7 +7,7 @@
 #include "unit.h"
 #include "walker.h"
 
-/* Cutoffs in sides of the root cube. */
+/* Cutoffs are in sides of the root cube. */
 static const bh_mac macs[] = {
     {.theta = 0},
     {.theta = 0.4},
@@ -24,10 +24,9 @@ static const bh_mac macs[] = {
 };
 enum { NMACS = sizeof(macs) / sizeof(*macs) };
 
-/* A test of one group of one tree. */
 typedef void (*group_test)(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list);
 
-/* Bare trees are for walks with a cutoff only, drifted ones for walks without. */
+/* Bare trees allow walks with a cutoff only, drifted ones walks without only. */
 static inline void for_each_group_of(bool bare, double drift, int64_t n, int leaf_size, int group_size, group_test test)
 {
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
@@ -44,7 +43,7 @@ static inline void for_each_group_of(bool bare, double drift, int64_t n, int lea
             mac.cutoff *= tree.box.side;
             for (int64_t g = 0; g < ngroups && (mac.cutoff > 0 ? drift == 0 : !bare); g++) {
                 if (g % 4 == 3) {
-                    group[g].accel = 0; /* none known */
+                    group[g].accel = 0; /* unknown */
                 }
                 assert_ok(bh_walk(&tree, tree.root, &group[g], &mac, NULL, &list));
                 test(&tree, &group[g], &mac, &list);
@@ -77,7 +76,6 @@ static inline void note(record *r, int64_t word)
     r->word[r->n++] = word;
 }
 
-/* The tiles of a list in its order. */
 static inline void note_tiles(record *r, const bh_tree *tree, const bh_list *list)
 {
     for (int64_t i = bh_opened_count(list) > 0 ? 0 : -1; i >= 0; i = bh_opened_next(list, i)) {
@@ -119,7 +117,7 @@ static inline void assert_same_record(const record *a, const record *b)
     assert_memory_equal(a->word, b->word, (size_t)a->n * sizeof(a->word[0]));
 }
 
-/* Most tiles in a list of one of these groups. */
+/* Most tiles in a group's list. */
 enum { MOST_TILES = 4096 };
 
 #endif

@@ -7,7 +7,8 @@
 
 #include <stdbool.h>
 
-/* Tolerances of a plane's unit length (some files have four digits) and of the planes of the two arms of a segment. */
+/* Tolerances for the unit length of planes (some files have four digits) and for the planes of a segment's two
+ * arms. */
 #define UNIT 1e-3
 #define SAME_PLANE 1e-3
 
@@ -31,7 +32,6 @@ static bool are_one_plane(const double a[3], const double b[3])
     return dd_v3_length(difference) < SAME_PLANE;
 }
 
-/* The length is positive and below half of the periodic edges. */
 static bool has_length(const dd_node *node, const dd_node *neighbour, const double box[3])
 {
     double length2 = 0.0, longest = INFINITY;
@@ -45,7 +45,7 @@ static bool has_length(const dd_node *node, const dd_node *neighbour, const doub
     return length2 > 0.0 && length2 < longest * longest;
 }
 
-/* NULL: none. */
+/* NULL if the arm is valid. */
 static const char *arm_fault(const dd_network *network, const dd_node *node, const dd_arm *arm, const double box[3])
 {
     const int64_t place = dd_network_find(network, arm->tag);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Networks for tests: by hand, and random tangles of closed loops and pinned lines. */
+/* Networks for tests: hand-made ones, and random tangles of closed loops and pinned lines. */
 #ifndef DD_NETWORKS_H
 #define DD_NETWORKS_H
 
@@ -27,7 +27,7 @@ static inline dd_node *dd_test_find(const dd_network *network, dd_tag tag)
     return place < 0 ? NULL : &network->node[place];
 }
 
-/* A new segment; where there is one the Burgers vectors add. normal NULL: none. */
+/* Adds a segment; on an existing one the Burgers vectors add. normal: NULL allowed. */
 static inline void dd_test_join(dd_network *network, dd_tag from, dd_tag to, const double burgers[3],
                                 const double *normal)
 {
@@ -48,7 +48,7 @@ static inline void dd_test_join(dd_network *network, dd_tag from, dd_tag to, con
     }
 }
 
-/* A network of nodes, a list of SPOTS(), and of segments between them, a list of LINES(). */
+/* A network of nodes (SPOTS()) and segments between them (LINES()). */
 typedef struct dd_test_spot {
     dd_tag tag;
     double x, y, z;
@@ -57,7 +57,7 @@ typedef struct dd_test_spot {
 
 typedef struct dd_test_line {
     dd_tag from, to;
-    const double *burgers, *normal; /* normal NULL: none */
+    const double *burgers, *normal; /* normal: NULL allowed */
 } dd_test_line;
 
 #define SPOTS(...)                                                                                                     \
@@ -91,10 +91,9 @@ static inline dd_network dd_test_network(const dd_test_spot *spot, const dd_test
     return network;
 }
 
-/* The tests' boxes: without faces, and with those of DD_TEST_EDGE. */
+/* A box without faces, and a cube of edge DD_TEST_EDGE. */
 static const double free_box[3] = {0, 0, 0}, corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
 
-/* The nearest image of a difference. */
 static inline double dd_test_image(double d, double edge)
 {
     return edge > 0.0 ? d - edge * rint(d / edge) : d;
@@ -117,8 +116,8 @@ typedef struct dd_serial {
     dd_network *network; /* borrowed */
     const double *box;
     dd_rules rules;
-    uint32_t next;  /* index of the next new tag, in domain 7 */
-    double area[9]; /* swept by the operations so far: dd_slip_end() */
+    uint32_t next;  /* index of the next new tag in domain 7 */
+    double area[9]; /* swept so far, see dd_slip_end() */
 } dd_serial;
 
 static inline dd_serial dd_test_serial(dd_network *network, const double box[3], dd_rules rules)
@@ -127,8 +126,8 @@ static inline dd_serial dd_test_serial(dd_network *network, const double box[3],
     return (dd_serial){.network = network, .box = box, .rules = rules};
 }
 
-/* Fills a patch with copies of nodes by tag, each once, then of all their neighbours if wished. Tags without a node are
- * left out. */
+/* Fills a patch with copies of the tagged nodes, each once, optionally followed by all their neighbors. Tags without a
+ * node are skipped. */
 static inline int dd_serial_gather(const dd_serial *s, const dd_tag *tag, int n, bool neighbours, dd_patch *patch)
 {
     int code = EQP_OK;
@@ -155,8 +154,8 @@ done:
     return code;
 }
 
-/* One operation in a patch of its own. tag: the segment, the node, two segments, the node, the node and its
- * neighbours. Adds what it sweeps to area. */
+/* Runs one operation in its own patch and adds the swept area to `area`. tag: the segment, the node, two segments, the
+ * node, the node and its neighbors. */
 static inline int dd_serial_try(const dd_serial *s, dd_kind kind, const dd_mover *mover, const dd_tag *tag,
                                 dd_patch *patch, double area[9], bool *changed)
 {
@@ -178,7 +177,7 @@ done:
     return code;
 }
 
-/* The same, written back into the network. */
+/* The same, and writes the patch back into the network. */
 static inline bool dd_serial_do(dd_serial *s, dd_kind kind, const dd_mover *mover, const dd_tag *tag)
 {
     FREED_BY(dd_patch_free) dd_patch patch;
@@ -217,7 +216,7 @@ static inline double dd_serial_bend(const dd_serial *s, const dd_node *node)
     return node->narms == 2 ? dd_bend_area(node, to[0], to[1], end[0]->v, end[1]->v) : 0.0;
 }
 
-/* False: the two segments are gone, or too far apart to touch. */
+/* False if either segment is gone or they are too far apart to touch. */
 static inline bool dd_serial_near(const dd_serial *s, const dd_tag tag[4])
 {
     const dd_node *node[4];
@@ -237,8 +236,8 @@ static inline bool dd_serial_near(const dd_serial *s, const dd_tag tag[4])
     return !dd_segments_are_far(between, 0.5 * dd_v3_length(line[0]), 0.5 * dd_v3_length(line[1]), s->rules.rann);
 }
 
-/* One pass over the nodes, segments or pairs that there are at the start, and the operations that did something. The
- * wishes to refine come first: cutting one arm makes its neighbour's triangle smaller. */
+/* One pass over the nodes, segments or pairs present at its start; returns the number of effective operations.
+ * Refinement decides for all segments first, since cutting one arm shrinks its neighbor's triangle. */
 static inline int64_t dd_serial_pass(dd_serial *s, dd_kind kind, const dd_mover *mover)
 {
     const bool segments = kind == DD_REFINE || kind == DD_COLLIDE;
@@ -280,7 +279,7 @@ static inline int64_t dd_serial_pass(dd_serial *s, dd_kind kind, const dd_mover 
     return changes;
 }
 
-/* An operation that changes its patch, without memory at any place. */
+/* Arguments of an operation for tests of failing allocations. */
 typedef struct dd_call {
     const dd_serial *serial;
     dd_kind kind;
@@ -308,7 +307,7 @@ static inline void dd_test_without_memory(const dd_serial *serial, dd_kind kind,
     assert_true(failing_malloc_sweep(dd_serial_call, &call, EQP_ERR_MEMORY) > 3);
 }
 
-/* A mover along the force, divided by half the length of the arms. */
+/* Velocity along the force, divided by half the length of the arms. */
 static inline void dd_test_drag(const void *user, const dd_node *node, const double (*to_neighbour)[3],
                                 const double force[3], double velocity[3])
 {
@@ -336,7 +335,7 @@ static inline double dd_test_real(uint64_t seed, uint64_t *counter)
 #define DD_TEST_EDGE 100.0
 
 /* Nodes 0,0 to 0,(nodes - 1) in a box of DD_TEST_EDGE around the origin, some constrained, joined by `loops` closed
- * loops of short arms with Burgers vectors of type 1/2[110] (not normalised); what stays alone goes. */
+ * loops of short arms with Burgers vectors 1/2[110] (not normalized); isolated nodes are removed. */
 static inline void dd_test_random(dd_network *network, uint64_t seed, int nodes, int loops, const double box[3])
 {
     static const double slip[6][3] = {{1, 1, 0}, {1, -1, 0}, {1, 0, 1}, {1, 0, -1}, {0, 1, 1}, {0, 1, -1}};
@@ -414,8 +413,8 @@ static inline void dd_test_copy(dd_network *to, const dd_network *from)
     }
 }
 
-/* Through every constrained node as much Burgers vector as before (a deleted one held none), at the same place; arms of
- * nodes that a patch does not list are what they were. */
+/* Constrained nodes keep their position and the sum of their Burgers vectors (zero for deleted ones); arms of nodes
+ * outside the patch are unchanged. */
 static inline void dd_test_conserved(const dd_network *before, const dd_network *after)
 {
     for (int64_t i = 0; i < before->n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segments for tests of their forces: drawn at random, and pairs one at a time. */
+/* Random segments, and forces of single pairs. */
 #ifndef DD_SEGMENTS_H
 #define DD_SEGMENTS_H
 
@@ -7,7 +7,7 @@
 #include "elastic/pairs_near.h"
 #include "unit.h"
 
-/* Between -1 and 1, components independent. */
+/* Independent components in [-1, 1]. */
 static inline void dd_draw_vector(uint64_t *state, double v[3])
 {
     for (int d = 0; d < 3; d++) {
@@ -15,7 +15,7 @@ static inline void dd_draw_vector(uint64_t *state, double v[3])
     }
 }
 
-/* Somewhere in a cube of that half edge, up to `length` long in each direction. */
+/* Starts in a cube with that half edge and extends up to `length` in each direction. */
 static inline dd_segment dd_draw_segment(uint64_t *state, double half, double length)
 {
     dd_segment s;
@@ -31,7 +31,6 @@ static inline dd_segment dd_draw_segment(uint64_t *state, double half, double le
     return s;
 }
 
-/* Up to 100 sources as a kernel wants them. */
 #define DD_MOST_SOURCES 100
 
 typedef struct dd_sources_of_test {
@@ -39,7 +38,7 @@ typedef struct dd_sources_of_test {
     dd_columns columns;
 } dd_sources_of_test;
 
-/* Zero forces, numbers that would show behind the last one. */
+/* Sets forces to zero, and canaries behind the last one. */
 static inline void dd_sources_clear(dd_sources_of_test *s)
 {
     for (int k = 0; k < 9; k++) {
@@ -63,7 +62,7 @@ static inline void dd_sources_put(dd_sources_of_test *s, int i, const dd_segment
     }
 }
 
-/* Forces on both ends of a, then of b. \return whether the pair counts as parallel */
+/* Forces on both ends of a, then of b. Returns true if the pair counts as parallel. */
 static inline bool dd_pair_force(dd_pairs_fn fn, const dd_medium *medium, const dd_segment *a, const dd_segment *b,
                                  double force[12])
 {
@@ -91,7 +90,7 @@ static inline double dd_largest(const double x[], int n)
     return most;
 }
 
-/* The largest difference over the largest component of `expected`. */
+/* Largest difference over the largest component of `expected`. */
 static inline double dd_deviation(const double x[], const double expected[], int n)
 {
     double difference[64];

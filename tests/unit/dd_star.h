@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes, crystals' axes and laws that the tests of mobility share. */
+/* Nodes, crystal axes and laws for tests of mobility. */
 #ifndef DD_STAR_H
 #define DD_STAR_H
 
@@ -8,7 +8,7 @@
 #include "motion/mobility.h"
 #include "network/vector.h"
 
-/* A node whose arms are this test's own. */
+/* A node with its own arms. */
 typedef struct star {
     dd_node node;
     dd_arm arm[6];
@@ -32,7 +32,7 @@ static inline void move(const dd_mobility *mobility, const star *s, const double
 {
     dd_node node = s->node;
 
-    node.arm = (dd_arm *)s->arm; /* of the copy that this is */
+    node.arm = (dd_arm *)s->arm; /* arms of this copy */
     v[0] = v[1] = v[2] = 99.0;
     dd_mobility_velocity(mobility, &node, s->to, force, v);
 }
@@ -51,7 +51,7 @@ static inline void is(const double v[3], double x, double y, double z)
     is_to(1e-12, v, x, y, z);
 }
 
-/* Orthonormal directions of a crystal that a test thinks in. */
+/* Orthonormal crystal directions. */
 typedef struct frame {
     double e[3][3];
 } frame;
@@ -77,7 +77,7 @@ static inline const double *in(const frame *f, double x, double y, double z, dou
     return out;
 }
 
-/* Velocity in the frame under the force F in it. */
+/* Velocity under the force F, both in the frame. */
 static inline void move_in(const dd_mobility *mobility, const star *s, const frame *f, double w[3])
 {
     double force[3], v[3];
@@ -88,7 +88,7 @@ static inline void move_in(const dd_mobility *mobility, const star *s, const fra
     }
 }
 
-/* A node of narms arms of 10 b, in turn along t and -t. */
+/* A node with narms arms of 10 b, alternating along t and -t. */
 static inline star straight(int narms, const double t[3], const double burgers[3], const double normal[3])
 {
     star s = {0};
@@ -105,7 +105,7 @@ static const dd_mobility fcc = {.law = DD_FCC_0, .edge = 4.0, .screw = 2.0, .cli
 static const dd_mobility bcc = {.law = DD_BCC_0, .edge = 4.0, .screw = 2.0, .climb = 0.5};
 static const double X[3] = {1, 0, 0}, Y[3] = {0, 1, 0}, Z[3] = {0, 0, 1}, F[3] = {3, 5, 7};
 
-/* Tantalum with numbers that are easy on a hand: b 1e-9 m, so that 1e9 b/s are 1 m/s and 1e6 Pa b^2 are 1 MPa. */
+/* Tantalum with round numbers: b is 1e-9 m, so 1e9 b/s are 1 m/s and 1e6 Pa b^2 are 1 MPa. */
 static const dd_mobility ta = {.law = DD_BCC_TA,
                                .ta_fit = {{1000, 0.5, 2}, {2000, 0.25, 1}, {4000, 1, 3}},
                                .ta_edge = {1e-3, 2e-3},
@@ -115,7 +115,7 @@ static const dd_mobility ta = {.law = DD_BCC_TA,
                                .ta_climb_screw = 5,
                                .burgers = 1e-9};
 
-/* Two arms of 10 b of one line along t: their Burgers vectors are opposite, too. */
+/* Two arms of 10 b of one line along t; their Burgers vectors are opposite. */
 static inline star line(const double t[3], const double burgers[3], const double normal[3])
 {
     star s = straight(2, t, burgers, normal);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rules for every network that a generator, or tiles of one, makes. */
+/* Invariants of every generated or tiled network. */
 #ifndef DD_VALID_H
 #define DD_VALID_H
 
@@ -7,7 +7,6 @@
 #include "network/node.h"
 #include "unit.h"
 
-/* to - from, by the nearest image. */
 static inline double check_offset(const double from[3], const double to[3], const double box[3], double offset[3])
 {
     for (int i = 0; i < 3; i++) {
@@ -17,7 +16,8 @@ static inline double check_offset(const double from[3], const double to[3], cons
     return sqrt(offset[0] * offset[0] + offset[1] * offset[1] + offset[2] * offset[2]);
 }
 
-/* Length of an arm, in (0, maxseg], whose line and Burgers vector lie in its glide plane to in_plane (a sine). */
+/* Returns the length of an arm, in (0, maxseg]; its line and Burgers vector lie in its glide plane up to the sine
+ * in_plane. */
 static inline double check_arm(const dd_network *network, const dd_node *node, const dd_arm *arm, const double box[3],
                                double maxseg, double in_plane)
 {
@@ -34,8 +34,8 @@ static inline double check_arm(const dd_network *network, const dd_node *node, c
     return length;
 }
 
-/* Obeys dd_network_check(); every arm check_arm(); nodes with one arm are pinned; positions are inside the box. Returns
- * the total length. */
+/* dd_network_check() and check_arm() hold, nodes with one arm are pinned, positions lie in the box. Returns the total
+ * length. */
 static inline double check_network(const dd_network *network, const double low[3], const double box[3], double maxseg,
                                    double in_plane)
 {

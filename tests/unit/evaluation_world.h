@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Assignments at random, and tellers that say each to an evaluation in parts and any order. Small worlds only. Include
- * after cmocka.h. */
+/* Random assignments, reported to an evaluation in pieces and in any order. Small worlds only. Include after
+ * cmocka.h. */
 #ifndef EQP_EVALUATION_WORLD_H
 #define EQP_EVALUATION_WORLD_H
 
@@ -10,7 +10,6 @@ enum { PHASES = 3 };
 
 static const int is_back[PHASES] = {0, 0, 1}, is_ghosts[PHASES] = {1, 0, 1};
 
-/* An assignment: loads, common bytes and three phases. */
 typedef struct assignment {
     int nparts;
     double load[WORLD_PARTS], meanwhile[PHASES][WORLD_PARTS];
@@ -26,7 +25,7 @@ static inline void assignment_make(int nparts, assignment *a)
         a->load[p] = below(100) / 1048576.0; /* sums are exact in any order */
         a->common[p] = below(3) * below(1000);
         a->held[p] = below(1000);
-        for (int k = 0; k < PHASES; k++) { /* none, some, or more than any phase takes */
+        for (int k = 0; k < PHASES; k++) { /* none, some, or more than any phase uses */
             a->meanwhile[k][p] = below(3) * below(64) / 1048576.0;
         }
     }
@@ -34,14 +33,14 @@ static inline void assignment_make(int nparts, assignment *a)
         const int64_t step = (INT64_MAX - 1000) / WORLD_BLOCKS;
         world_make(nparts, below(nparts % 3 ? 10 : WORLD_BLOCKS + 1), &a->phase[k]);
         for (int b = 0; b < a->phase[k].nblocks; b++) {
-            /* Any numbers: large, small, shared by phases. */
+            /* Arbitrary numbers: large, small, shared by phases. */
             a->number[k][b] = k == 1 ? b : (WORLD_BLOCKS - b) * step + below(1000);
             a->elements[k][b] = below(20);
         }
     }
 }
 
-/* Says everything that falls to teller `who` of `tellers`, in an order of its own; needs are repeated. */
+/* Reports the share of teller `who` of `tellers` in an order of its own, with needs repeated. */
 static inline void tell(const assignment *a, int who, int tellers, eqp_evaluation *e)
 {
     for (int p = who; p < a->nparts; p += tellers) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exchanges message by message, as simply as can be: parts hold copies of blocks with lists of whom they are for, and
- * hand them on, stage by stage. Small worlds only. Include after cmocka.h. */
+/* Exchanges simulated message by message: parts hold copies of blocks with their destinations and forward them stage
+ * by stage. Small worlds only. Include after cmocka.h. */
 #ifndef EQP_EXCHANGE_WORLD_H
 #define EQP_EXCHANGE_WORLD_H
 
@@ -23,9 +23,9 @@ typedef struct world_traffic {
     double seconds[WORLD_PARTS];
 } world_traffic;
 
-/* One copy of a block on its way, or at its end. */
+/* One copy of a block in transit or delivered. */
 typedef struct world_copy {
-    int here, wanted[WORLD_PARTS]; /* wanted: by the nodes behind here */
+    int here, wanted[WORLD_PARTS]; /* wanted: by the nodes behind this one */
 } world_copy;
 
 static uint64_t world_draws;
@@ -35,7 +35,7 @@ static inline int below(int n)
     return (int)eqp_random_below(23, 1, world_draws++, (uint64_t)n);
 }
 
-/* Blocks that few, many or all need, some of no bytes. */
+/* Blocks needed by few, many or all parts, some empty. */
 static inline void world_make(int nparts, int nblocks, world *w)
 {
     int64_t n = 0;
@@ -63,7 +63,7 @@ static inline eqp_phase world_phase(const world *w, int back)
     return (eqp_phase){back, w->nblocks, w->bytes, w->home, w->first, w->part};
 }
 
-/* Radix of a stage's digit, by the words of exchange.h: how far each stage's smallest step goes. */
+/* Stride of each stage, as defined in exchange.h. */
 static inline int world_strides(eqp_stages kind, int nnodes, int *stride)
 {
     int n = 0, far = 1;
@@ -91,7 +91,7 @@ typedef struct world_step {
 
 static world_step world_steps[WORLD_STAGES * WORLD_BLOCKS * WORLD_PARTS];
 
-/* Hands on all copies of one block in one stage; every hand-over is noted as a step. */
+/* Forwards all copies of one block in one stage and records each transfer as a step. */
 static inline int64_t world_hand_on(const world *w, int node, int stage, int stride, int b, world_copy *copy,
                                     int64_t nsteps)
 {
@@ -116,8 +116,8 @@ static inline int64_t world_hand_on(const world *w, int node, int stage, int str
     return nsteps;
 }
 
-/* Sends all blocks that are not hot by stages and returns the number of steps. In the end every part that needs a block
- * has it. */
+/* Sends all blocks that are not hot in stages and returns the number of steps. Every part that needs a block receives
+ * it. */
 static inline int64_t world_send_out(const world *w, const eqp_exchange_plan *plan, const int *is_hot)
 {
     const int node = plan->node, nnodes = w->nparts / node;
@@ -148,13 +148,13 @@ static inline int64_t world_send_out(const world *w, const eqp_exchange_plan *pl
     return nsteps;
 }
 
-/* Contributions take the steps backwards; all of them reach the home. */
+/* Contributions take the steps in reverse; all reach the home. */
 static inline void world_bring_back(const world *w, int node, int64_t nsteps, const int *is_hot)
 {
     for (int b = 0; b < w->nblocks; b++) {
         double sum[WORLD_PARTS] = {0}, all = 0;
         for (int p = 0; p < w->nparts && !is_hot[b]; p++) {
-            if (w->needs[b][p]) { /* added up in the lane's memory of the node */
+            if (w->needs[b][p]) { /* summed in the lane's memory of the node */
                 sum[p / node * node + w->home[b] % node] += 1 << p % 20;
                 all += 1 << p % 20;
             }
@@ -180,7 +180,6 @@ static inline void world_add(world_traffic *t, const eqp_network *network, int p
                      network->beta * (double)(bytes_sent > bytes_received ? bytes_sent : bytes_received);
 }
 
-/* The steps of one stage: one message per pair. */
 static inline void world_count_stage(const world *w, int back, int stage, int64_t nsteps, const eqp_network *network,
                                      world_traffic *t)
 {
@@ -205,7 +204,7 @@ static inline void world_count_stage(const world *w, int back, int stage, int64_
     }
 }
 
-/* An allgather (or what brings back) among the parts of one lane; `gives`: whether a part gives anything. */
+/* An allgather, or its reverse, among the parts of one lane. gives: parts that contribute. */
 static inline void world_count_all(int nparts, int lane, int node, const int64_t *bytes, const eqp_network *network,
                                    world_traffic *t)
 {
@@ -223,7 +222,7 @@ static inline void world_count_all(int nparts, int lane, int node, const int64_t
     }
 }
 
-/* One phase by one plan; adds to *t. */
+/* Adds one phase under one plan to *t. */
 static inline void world_count(const world *w, int back, const eqp_exchange_plan *plan, const eqp_network *network,
                                world_traffic *t)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the tests of functional balancing: forms of t(x), and a check of cuts. */
+/* Forms of t(x) for functional balancing, and a check of cuts. */
 #ifndef FUNCTIONAL_CASES_H
 #define FUNCTIONAL_CASES_H
 

@@ -10,18 +10,18 @@ enum { TYPES = 6 };
 typedef struct spec {
     int format;
     bool big;
-    int real, id; /* bytes; id 0: no such block (format 2 only) */
+    int real, id; /* bytes; id 0: no id block (format 2 only) */
     int64_t n[TYPES];
     double mass[TYPES];
     int64_t total[TYPES];
     int nfiles;
     double time, redshift, omega0;
     int64_t first; /* index of its first particle in the global order */
-    bool energy;   /* a further block at the end */
+    bool energy;   /* extra block at the end */
     int own_types;
-    int own;      /* GADGET-4's own header: 1 to 4; else 0 */
+    int own;      /* header of GADGET-4: 1 to 4; otherwise 0 */
     bool at_rest; /* without velocities */
-    bool both;    /* the block repeats the masses of the header */
+    bool both;    /* the mass block repeats the masses of the header */
 } spec;
 
 static const spec mixed = {.format = 1,
@@ -32,7 +32,7 @@ static const spec mixed = {.format = 1,
                            .total = {3, 4, 0, 2, 1, 0},
                            .nfiles = 1};
 
-/* Offset of the first number of a block in a file of `mixed`, whose 10 particles have 4 bytes per number. */
+/* Offset of the first number of each block of `mixed`, whose 10 particles have 4 bytes per number. */
 enum { POS = 268, VEL = POS + 128, ID = VEL + 128, MASS = ID + 48 };
 
 static inline void put_record(bytes *to, const spec *s, const char *label, const bytes *payload)
@@ -49,7 +49,7 @@ static inline void put_record(bytes *to, const spec *s, const char *label, const
     free(payload->p);
 }
 
-/* GADGET-4's header with counts of 64 or 32 bits, with or without the counts of merger trees. */
+/* GADGET-4's header with 64- or 32-bit counts, with or without counts of merger trees. */
 static inline bytes own_header_of(const spec *s)
 {
     bytes b = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The k-d tree against brute force for one type of number; test_kdtree.c includes this file once for each. */
+/* The k-d tree against brute force for one number type; test_kdtree.c includes this file once per type. */
 
 typedef struct T(pair) {
     REAL dist2;
@@ -8,7 +8,7 @@ typedef struct T(pair) {
 
 typedef struct T(list) {
     int64_t n;
-    int64_t stop; /* number of points after which the visitor ends the query */
+    int64_t stop; /* the visitor ends the query after this many points */
     T(pair) pair[MAX_POINTS];
 } T(list);
 
@@ -36,7 +36,6 @@ static void T(brute_force)(int64_t n, int dim, int64_t stride, const REAL *point
     qsort(all, (size_t)n, sizeof *all, T(by_distance));
 }
 
-/* One coordinate of a set of points. */
 static REAL T(coordinate)(enum kind kind, int64_t i, int64_t n, int d, uint64_t seed)
 {
     const double u = eqp_random_uniform(seed, (uint64_t)i, (uint64_t)d);
@@ -49,21 +48,21 @@ static REAL T(coordinate)(enum kind kind, int64_t i, int64_t n, int d, uint64_t 
         return (REAL)draw;
     case EQUAL:
         return (REAL)0.375;
-    case LINE: /* along the diagonal */
+    case LINE: /* on the diagonal */
         return (REAL)eqp_random_uniform(seed, (uint64_t)i, 0);
-    case AXIS: /* along the last axis; constant along the rest */
+    case AXIS: /* on the last axis */
         return (REAL)(d == 7 ? u : 2.0);
     case CLUSTERS: /* every cluster 1000 times smaller than the one before, every fourth point a copy */
         return (REAL)(eqp_random_uniform(seed, (uint64_t)(i / 4 * 4), (uint64_t)d) * pow(1e-3, (double)(i * 6 / n)));
-    case HALVES: /* the worst for cuts at the middle: each point half as far as the one before */
+    case HALVES: /* worst case of midpoint cuts: each point is half as far out as the one before */
         return (REAL)ldexp(1.0, (int)-(i % 120));
     case HUGE_RANGE: /* squares overflow and underflow */
         return (REAL)(((draw & 1) != 0 ? 1.0 : -1.0) * pow(10.0, (2.0 * u - 1.0) * LARGEST_EXPONENT));
     case TINY: /* denormal numbers */
         return (REAL)((double)draw * SMALLEST);
-    case PLANE: /* two axes vary */
+    case PLANE: /* only two axes vary */
         return (REAL)(d % 3 == 1 ? -7.0 : u);
-    case FAR: /* squares of float still do not overflow */
+    case FAR: /* squares just fit a float */
         return (REAL)((u - 0.5) * 1e18);
     default:
         fail();
@@ -128,7 +127,7 @@ static void T(check_queries)(const TREE *tree, int64_t n, int dim, int64_t strid
     for (int q = slow_here() ? 1 : 0; q < 8; q += slow_here() ? 3 : 1) {
         REAL query[EQP_KDTREE_DIM_MAX];
         for (int d = 0; d < dim; d++) {
-            /* Odd ones are points of the tree, even ones anywhere, also outside of the box. */
+            /* Odd queries are points of the tree, even ones lie anywhere, also outside the box. */
             query[d] = q % 2 == 1 && n > 0 ? points[q * 7 % n * stride + d]
                                            : T(coordinate)(kind, q, 8, d, 99) * (REAL)(q == 4 ? 3 : 1);
         }
@@ -151,7 +150,7 @@ static void T(check_queries)(const TREE *tree, int64_t n, int dim, int64_t strid
         T(check_nearest_k)(tree, query, n / 3, n, all);
         T(check_nearest_k)(tree, query, n + 8, n, all);
         T(check_radius)(tree, query, 0, n, all);
-        T(check_radius)(tree, query, n > 0 ? all[n / 8].dist2 : 1, n, all); /* the border is inside */
+        T(check_radius)(tree, query, n > 0 ? all[n / 8].dist2 : 1, n, all); /* a point on the border is inside */
         T(check_radius)(tree, query, n > 0 ? all[n - 1].dist2 : 1, n, all);
         T(check_radius)(tree, query, (REAL)INFINITY, n, all);
     }
@@ -170,7 +169,7 @@ static void T(check_set)(enum kind kind, int64_t n, int dim, int leaf_size, int6
 
     for (int64_t i = 0; i < n * stride; i++) {
         const int d = (int)(i % stride);
-        /* The gaps between rows must not matter. */
+        /* Gaps between rows are ignored. */
         points[i] =
             d < dim ? T(coordinate)(kind, i / stride, n, kind == AXIS && d == dim - 1 ? 7 : d % 7, 5) : (REAL)NAN;
     }
@@ -185,7 +184,7 @@ static void T(check_set)(enum kind kind, int64_t n, int dim, int leaf_size, int6
         lent = NULL;
     }
     T(check_queries)(tree, n, dim, stride, points, kind);
-    USE(tree, EQP__KDTREE_PLAIN); /* the same bits without vectors */
+    USE(tree, EQP__KDTREE_PLAIN); /* bitwise equal without vectors */
     T(check_queries)(tree, n, dim, stride, points, kind);
     CALL(free)(tree);
     test_free(lent);
@@ -210,7 +209,7 @@ TEST(T(agrees_with_brute_force))
     }
 }
 
-/* Enough points for every way of sorting them, against a search through all of them. */
+/* Enough points for every sorting algorithm, against a linear search. */
 TEST(T(finds_nearest_of_many))
 {
     enum { N = 20000, QUERIES = 12 };
@@ -254,7 +253,7 @@ TEST(T(finds_nearest_of_many))
     }
 }
 
-/* Squares that overflow are infinite, infinite distances are equal, and equal ones are ordered by index. */
+/* Infinite distances are equal, and equal distances are ordered by index. */
 TEST(T(overflow_is_infinitely_far))
 {
     enum { N = 40 };
@@ -284,7 +283,7 @@ TEST(T(overflow_is_infinitely_far))
     CALL(free)(tree);
 }
 
-/* Depth stays logarithmic and the build quick for thousands of points of every kind. */
+/* Depth is logarithmic and the build fast for thousands of points of every kind. */
 TEST(T(stays_flat))
 {
     enum { N = 100000 };
@@ -300,7 +299,7 @@ TEST(T(stays_flat))
         }
         assert_ok(CALL(create)(n, 3, points, &options, &tree));
         assert_ok(CHECK(tree, &depth));
-        /* log2(N) = 16.6; the first 32 cuts may leave one point on a side. */
+        /* log2(N) = 16.6; each of the first 32 cuts may leave a single point on one side. */
         assert_in_range(depth, kind == EQUAL ? 0 : 6, 60);
         for (int64_t i = 0; i < n; i += 997) {
             int64_t index = -1;
@@ -358,7 +357,7 @@ TEST(T(refuses_bad_input))
     CALL(free)(tree);
 }
 
-/* Every allocation of the creation fails once: an error code, no tree, nothing lost; then the creation succeeds. */
+/* Every allocation of the creation fails once: an error code, no tree, no leak; then creation succeeds. */
 TEST(T(survives_failing_allocations))
 {
     enum { N = 3000 };
@@ -378,7 +377,7 @@ TEST(T(survives_failing_allocations))
             code = CALL(create)(N, 1, points, &options, &tree);
             const bool all_done = failing_malloc_stop() == 0;
             if (code == EQP_OK) {
-                /* Giving back unused nodes may fail without harm. */
+                /* Returning unused nodes may fail without effect. */
                 int depth = -1;
                 assert_ok(CHECK(tree, &depth));
                 CALL(free)(tree);

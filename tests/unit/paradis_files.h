@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Networks for tests: a small one as text in which pieces are replaced, and one as arrays that is read back. */
+/* Networks for tests: a small text with replaceable pieces, and arrays to write and read back. */
 #ifndef EQP_TEST_PARADIS_FILES_H
 #define EQP_TEST_PARADIS_FILES_H
 
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A line of three nodes, pinned at its ends. */
+/* A line of three nodes with pinned ends. */
 #define HEADER_TEXT                                                                                                    \
     "dataFileVersion =   5\nnumFileSegments =   1\nminCoordinates = [\n  -1.0e+01\n  -10\n  -10.\n  ]\n"               \
     "maxCoordinates = [\n  10\n  20\n  30\n  ]\nnodeCount =   3\ndataDecompType =   2\n"                               \
@@ -23,7 +23,7 @@
 #define THIRD_TEXT " 3,2 4 0.5 6 1 7\n   0,1 -0.6 0 .5\n       0 0 0\n"
 #define LINE_TEXT HEADER_TEXT FIRST_TEXT SECOND_TEXT THIRD_TEXT
 
-/* `text` with its first `old` replaced; good until the fourth next call. */
+/* `text` with the first `old` replaced; valid until the fourth next call. */
 static inline const char *replaced(const char *text, const char *old, const char *new)
 {
     static char result[4][1 << 12];
@@ -39,7 +39,6 @@ static inline const char *replaced(const char *text, const char *old, const char
     return to;
 }
 
-/* A complete network in memory. */
 typedef struct network {
     eqp_paradis_header header;
     int64_t n, narms, room_nodes, room_arms;
@@ -134,7 +133,7 @@ static inline void network_same(const network *a, const network *b)
     }
 }
 
-/* A closed line of n free nodes with numbers that need all their digits. */
+/* A closed line of n free nodes whose numbers need all digits. */
 static inline network network_loop(int64_t n)
 {
     network w = {.header = {.min = {-1, -2, -1e5 / 3}, .max = {1e5 / 7, 2, 4}, .nnodes = n}, .n = n, .narms = 2 * n};

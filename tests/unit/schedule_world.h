@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the tests of lib/loops: counts of computed iterations, and costs. Include after cmocka.h. */
+/* Counters of computed iterations, and costs, for tests of loops. Include after cmocka.h. */
 #ifndef EQP_SCHEDULE_WORLD_H
 #define EQP_SCHEDULE_WORLD_H
 
@@ -8,10 +8,9 @@
 #include <equipoise/more/loops.h>
 #include <equipoise/more/random.h>
 
-/* How often each iteration was computed. */
 typedef struct seen {
     int64_t n;
-    unsigned char *times; /* [n] */
+    unsigned char *times; /* [n] how often each iteration was computed */
 } seen;
 
 static inline seen seen_create(int64_t n)
@@ -63,7 +62,6 @@ static inline double *costs_of(int64_t n, uint64_t seed)
     return cost;
 }
 
-/* Asks for the next chunk and returns its size. */
 static inline int64_t next_size(eqp_schedule *schedule, int rank)
 {
     eqp_schedule_chunk chunk;

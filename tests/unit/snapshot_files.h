@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Snapshot files for tests: a temporary folder, bytes of either order, and model particles whose values are functions
- * of their position in the global order, so that any slice can be checked alone. */
+/* Snapshot files: a temporary folder, bytes of either order, and model particles whose values depend on their global
+ * index, so any slice can be checked alone. */
 #ifndef EQP_TEST_SNAPSHOT_FILES_H
 #define EQP_TEST_SNAPSHOT_FILES_H
 
@@ -25,7 +25,7 @@ static inline int files_setup(void **state)
     const char *base = getenv("TMPDIR");
 
     (void)state;
-    signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit fails instead */
+    signal(SIGXFSZ, SIG_IGN); /* makes a write beyond the limit fail */
     snprintf(files_folder, sizeof files_folder, "%s/equipoise-snapshot-XXXXXX", base && base[0] ? base : ".");
     return mkdtemp(files_folder) ? 0 : -1;
 }
@@ -60,7 +60,6 @@ static inline int files_teardown(void **state)
     return rmdir(files_folder);
 }
 
-/* Every test starts with an empty folder. */
 static inline int files_clear(void **state)
 {
     (void)state;
@@ -70,7 +69,7 @@ static inline int files_clear(void **state)
 
 static CMFixtureFunction unit_setup = files_setup, unit_teardown = files_teardown, unit_before_each = files_clear;
 
-/* A path in the folder; good until the fourth next call. */
+/* A path in the folder; valid until the fourth next call. */
 static inline const char *in_folder(const char *name)
 {
     static char path[4][2048];
@@ -157,7 +156,7 @@ static inline void save_text(const char *path, const char *text)
     save_part(path, (const unsigned char *)text, strlen(text));
 }
 
-/* Columns 0 to 6 (m x y z vx vy vz) of model particle i: exact in a float, different for every particle and column. */
+/* Columns 0 to 6 (m x y z vx vy vz) of model particle i: exact in a float, distinct for every particle and column. */
 static inline double model(int column, int64_t i)
 {
     static const double step[7] = {0.5, 0.25, -0.5, 1, -0.125, 2, 0.0625};
@@ -235,7 +234,7 @@ static inline void read_good(const eqp_snapshot *s, int64_t first, particles *p)
     assert_string_equal(message.text, "unchanged");
 }
 
-/* Opening fails with the code and one line that names the file and contains `what`; the result is unchanged. */
+/* Opening fails with the code and a message that names the file and contains `what`; the result is unchanged. */
 static inline void refuse_open(const char *path, int code, const char *what)
 {
     eqp_snapshot *s = NULL;
@@ -251,7 +250,7 @@ static inline void refuse_open(const char *path, int code, const char *what)
     assert_int_equal(eqp_snapshot_open(path, &s, NULL), code);
 }
 
-/* Opens and reads all. message: the reason of a failure, or the note of what was read. */
+/* Opens and reads all. message: the error, or the note. */
 static inline int open_and_read(const char *path, eqp_message *message)
 {
     eqp_snapshot *s = NULL;
@@ -280,7 +279,6 @@ static inline void refuse_read(const char *path, int code, const char *what)
 
 static const char old_text[] = "what was there before\n";
 
-/* The folder holds the old file only. */
 static inline void check_old(const char *path)
 {
     char text[sizeof old_text + 1] = "";
@@ -293,7 +291,7 @@ static inline void check_old(const char *path)
     assert_int_equal(files_in_folder(false), 1);
 }
 
-/* A disk that is full: writing beyond `most` bytes fails. */
+/* Simulates a full disk: writes beyond `most` bytes fail. */
 static inline void limit_files(rlim_t most)
 {
     struct rlimit limit;
@@ -303,8 +301,8 @@ static inline void limit_files(rlim_t most)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* Files of every kind, for which the disk is full at any byte: the old file survives, no other file is left, one line
- * says why, and the next attempt works. */
+/* For files of every kind and a disk full at any byte: the old file survives, no other file is left, the message has
+ * one line, and the next attempt succeeds. */
 static inline void check_full_disk(int kinds, int (*write_some)(int kind, const char *path, eqp_message *message))
 {
     for (int kind = 0; kind < kinds; kind++) {
@@ -335,7 +333,7 @@ static inline void check_full_disk(int kinds, int (*write_some)(int kind, const 
     }
 }
 
-/* Compares n particles of a file from `first` on with the expected ones. */
+/* Compares n particles from `first` on with the expected ones. */
 static inline void check_slice(const eqp_snapshot *s, int64_t first, int64_t n, const particles *whole)
 {
     FREED_BY(particles_free) particles p = particles_new(n);
@@ -348,7 +346,7 @@ static inline void check_slice(const eqp_snapshot *s, int64_t first, int64_t n, 
     assert_memory_equal(p.type, whole->type + first, (size_t)n * sizeof *p.type);
 }
 
-/* All slices of a file, or every fifth start of them below sanitizers. */
+/* All slices of a file; under sanitizers only every fifth start. */
 static inline void check_slices(const char *path, const particles *whole)
 {
     FREED(eqp_snapshot) *s = open_good(path);
@@ -361,7 +359,7 @@ static inline void check_slices(const char *path, const particles *whole)
     }
 }
 
-/* Model particles in global order: counts[nfiles][types], masses of types that have one, ids or none. */
+/* Model particles in global order: counts[nfiles][types], masses of types that have one, optional ids. */
 static inline particles model_particles(int nfiles, int ntypes, const int64_t *counts, const double *mass, int ids,
                                         bool wide)
 {
@@ -383,8 +381,8 @@ static inline particles model_particles(int nfiles, int ntypes, const int64_t *c
     return p;
 }
 
-/* Every shorter version of the file is refused with a line, at each length that `step` visits. One that ends between
- * two blocks may be read if its note says "truncated". */
+/* Every truncation to a length visited by `step` is refused with a message. One between two blocks may be read with a
+ * note "truncated". */
 static inline void refuse_truncations(const char *path, size_t step)
 {
     struct stat status;

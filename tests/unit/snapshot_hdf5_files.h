@@ -22,7 +22,7 @@ typedef struct spec {
     double time, redshift, omega0;
     int64_t first;
     const char *without; /* dataset or attribute left out */
-    int without_in;      /* of this type only; -1: of all */
+    int without_in;      /* of this type only; -1: of all types */
 } spec;
 
 static inline spec usual(void)
@@ -175,7 +175,7 @@ static inline void close_in(hid_t file, hid_t group)
     assert_true(H5Fclose(file) >= 0);
 }
 
-/* Makes a dataset with `value` as doubles, if not NULL, or with `raw` zero bytes as its first chunk. Closes space and
+/* Makes a dataset with `value` as doubles, unless NULL, or with `raw` zero bytes as its first chunk. Closes space and
  * properties. */
 static inline void put_made(hid_t group, const char *name, hid_t type, hid_t space, hid_t properties,
                             const double *value, size_t raw)
@@ -197,7 +197,7 @@ static inline void put_made(hid_t group, const char *name, hid_t type, hid_t spa
     }
 }
 
-/* Adds an attribute to a group or dataset of "a", which may be new. */
+/* Adds an attribute to an object of "a", which is created if is_new. */
 static inline void add_numbers(const char *at, bool is_new, const char *name, int n, hid_t stored, hid_t memory,
                                const void *value)
 {
@@ -222,7 +222,6 @@ static inline void replace(const spec *s, const char *name, hsize_t rows, int wi
     close_in(file, group);
 }
 
-/* Removes a link of "a". */
 static inline void delete_link(const char *name)
 {
     const hid_t file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
@@ -231,7 +230,7 @@ static inline void delete_link(const char *name)
     assert_true(H5Fclose(file) >= 0);
 }
 
-/* The bytes of a file; the caller frees them. */
+/* Owned by the caller. */
 static inline unsigned char *image_of(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");

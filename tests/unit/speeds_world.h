@@ -39,7 +39,7 @@ static inline int64_t sum_of(int n, const int64_t *share)
     return sum;
 }
 
-/* True if every rank reaches a common time within one item of its share, the best that whole items allow. */
+/* True if every rank takes the common time up to one item of its share, the best possible with whole items. */
 static inline bool is_even_but_for_rounding(const eqp_speeds_functions *functions, const int64_t *share)
 {
     double latest = 0.0, earliest = INFINITY;
@@ -51,8 +51,8 @@ static inline bool is_even_but_for_rounding(const eqp_speeds_functions *function
     return latest <= earliest;
 }
 
-/* Iterations until all |ti - tj| / ti are within the tolerance, or the shares are stationary and as even as whole items
- * allow; at most `limit`; 0: not reached. share [ranks]: the last shares. */
+/* Iterations until all |ti - tj| / ti are within the tolerance, or the shares are stationary and as even as whole
+ * items allow; 0: not within `limit`. share: [ranks] last shares. */
 static inline int iterations_until(const eqp_speeds_functions *functions, eqp_speeds_kind kind, int64_t n,
                                    double tolerance, int limit, int64_t *share)
 {

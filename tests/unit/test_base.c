@@ -35,8 +35,8 @@ TEST(a_message_stays_one_line)
 
     eqp_message_set(&message, "a\nb\tc\rd\x1b[31m\x7f \xc3\xa9");
     assert_string_equal(message.text, "a?b?c?d?[31m? \xc3\xa9");
-    /* C1 as a character and as a byte, turned directions, an isolate, a line separator, a byte-order mark, half a
-     * character; letters and marks of other scripts stay. */
+    /* C1 as a character and as a byte, direction overrides, an isolate, a line separator, a byte-order mark, half a
+     * character; letters and marks of other scripts are kept. */
     eqp_message_set(
         &message,
         "\xc2\x9b\x9b|\xe2\x80\xae|\xe2\x81\xa7|\xe2\x80\xa8|\xef\xbb\xbf|\xc3|\xd9\x84\xe6\xbc\xa2\xf0\x9f\x8c\x8c");
@@ -50,7 +50,7 @@ TEST(a_long_message_is_cut_between_characters)
 
     for (size_t offset = 0; offset < 3; offset++) {
         memset(text, 'x', sizeof text);
-        /* Three-byte characters everywhere, so that the cut meets each of their bytes. */
+        /* Three-byte characters throughout, so the cut meets each of their bytes. */
         for (size_t i = offset; i + 3 < sizeof text; i += 3) {
             memcpy(text + i, "\xe2\x82\xac", 3);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Forces of the tree with the documented defaults against direct summation. */
+/* Tree forces with default options against direct summation. */
 #include <equipoise/more/random.h>
 #include <equipoise/snapshot.h>
 
@@ -11,13 +11,13 @@
 
 #define MOST_SAMPLES 1000
 
-/* Some particles out of all, spread over the whole order, and their exact forces. */
+/* Sampled particles in order, and their exact forces. */
 typedef struct sample {
     int64_t n, place[MOST_SAMPLES];
     double at[3][MOST_SAMPLES], field[4][MOST_SAMPLES];
 } sample;
 
-/* One random particle out of each of `n` equal runs of the order: every kind has its share. */
+/* One random particle from each of `n` equal runs of the order, so every kind is represented. */
 static void take_sample(const bodies *all, int64_t n, sample *taken)
 {
     *taken = (sample){.n = n};
@@ -74,7 +74,7 @@ static void errors_of(const bodies *all, const sample *exact, double error[MOST_
     }
 }
 
-/* Median and 99th percentile of the relative errors of the acceleration, and all errors of the potential, in bounds. */
+/* Bounds the median and 99th percentile of relative acceleration errors, and all potential errors. */
 static void check(const char *what, const bodies *all, const sample *exact, double median, double p99)
 {
     double error[MOST_SAMPLES], worst = 0;
@@ -136,7 +136,7 @@ TEST(a_real_galaxy_with_two_kinds_of_particles)
     assert_ok(eqp_snapshot_read(snapshot, 0, all.n, &arrays, &message));
     eqp_snapshot_close(snapshot);
     take_sample(&all, MOST_SAMPLES, &exact);
-    assert_true(all.at[M][exact.place[0]] != all.at[M][exact.place[exact.n - 1]]); /* halo and disc are both in it */
+    assert_true(all.at[M][exact.place[0]] != all.at[M][exact.place[exact.n - 1]]); /* halo and disc are both sampled */
     evaluate(&all, false, BH_DEFAULT_THETA);
     check("geometric", &all, &exact, 5e-4, 3.5e-3);
     evaluate(&all, true, BH_DEFAULT_THETA);
@@ -149,7 +149,7 @@ TEST(every_kind_of_input)
 {
     static const char *const text[] = {"hernquist:n=20000", "disks:n=20000", "clusters:n=20000", "clusters:n=20000",
                                        "uniform:n=20000,cube=1"};
-    /* Clusters once more with a softening of half their haloes' radius: cells smaller than it must be right too. */
+    /* Clusters again with a softening of half their haloes' radius: smaller cells must be accurate, too. */
     static const double softening[] = {0.01, 0.05, 2e-4, 0.01, 0.01};
     static sample exact;
 

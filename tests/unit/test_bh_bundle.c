@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups handed to another rank: it gets what their walks need and no block twice, and checks the bytes that arrive.
- * That forces are the same to the last bit whoever computes them is in tests/app/schedule.sh. */
+/* Groups sent to another rank: it receives each block that their walks need exactly once and checks the bytes.
+ * tests/app/schedule.sh tests that forces are bitwise equal on any rank. */
 #include "bh_let_bundles.h"
 #include "bundle.h"
 #include "failing_malloc.h"
@@ -11,7 +11,6 @@
 
 enum { MOST_GROUPS = 600 };
 
-/* The owner of groups, and how it packs them. */
 typedef struct giver {
     bh_part *parts;
     int owner;
@@ -32,7 +31,6 @@ static giver giver_of(bh_part *parts, int owner, const bh_mac *mac)
     return g;
 }
 
-/* One of the owner's groups. */
 static bh_bundle_group mine(const giver *g, int64_t i)
 {
     const bh_part *part = &g->parts[g->owner];
@@ -58,7 +56,6 @@ static void give(const giver *g, int to, int64_t first, int64_t n, void **data, 
     assert_true(*bytes % 8 == 0);
 }
 
-/* Bytes of a bundle's head and groups. */
 static int64_t bytes_of_groups(const giver *g, int64_t first, int64_t n)
 {
     int64_t bytes = 16;
@@ -68,7 +65,7 @@ static int64_t bytes_of_groups(const giver *g, int64_t first, int64_t n)
     return bytes;
 }
 
-/* Bytes of the blocks that a group's walk needs from ranks other than `to`. */
+/* Bytes of the blocks that a group's walk needs and `to` does not own. */
 static int64_t bytes_needed(const giver *g, int to, int64_t number, bh_list *list)
 {
     const bh_tree *tree = &g->parts[g->owner].tree;
@@ -133,7 +130,7 @@ TEST(a_block_goes_to_each_receiver_once)
         give(&g, to, 0, half, &data, &bytes);
         free(data);
         assert_int_equal(bytes, bytes_of_groups(&g, 0, half));
-        give(&g, 3 - to, 0, half, &data, &bytes); /* somebody else has not got them */
+        give(&g, 3 - to, 0, half, &data, &bytes); /* another rank has not received them */
         free(data);
         assert_true(bytes > (size_t)bytes_of_groups(&g, 0, half));
         give(&g, to, half, n - half, &data, &bytes);
@@ -142,7 +139,7 @@ TEST(a_block_goes_to_each_receiver_once)
     }
 }
 
-/* Opens bytes that end where memory does, so that a sanitizer sees any step over their end. */
+/* The copy ends where its allocation ends, so that a sanitizer sees reads beyond it. */
 static int open_copy(bh_tree *tree, const unsigned char *bytes, size_t size, int64_t n)
 {
     bh_bundle_group opened[MOST_GROUPS];
@@ -190,7 +187,7 @@ static void check_damage(bool bare)
         assert_true(code == EQP_ERR_FORMAT || (code == EQP_OK && less >= groups));
         refused += code != EQP_OK;
     }
-    assert_true(refused > (int64_t)(bytes / step * 7 / 8)); /* bytes that end with a block are incomplete, but valid */
+    assert_true(refused > (int64_t)(bytes / step * 7 / 8)); /* bytes that end at a block are incomplete but valid */
     assert_int_equal(open_copy(tree, data, bytes, n - 1), EQP_ERR_FORMAT);
     assert_int_equal(open_copy(tree, data, bytes, n + 1), EQP_ERR_FORMAT);
     assert_int_equal(open_copy(tree, data, bytes, 0), EQP_ERR_FORMAT);
@@ -210,7 +207,7 @@ TEST(groups_that_are_none_are_refused)
 {
     static const double bad_accel[] = {-1, NAN}, bad_place[] = {NAN, INFINITY, -INFINITY};
     static const int64_t bad_count[] = {0, -1, 1000, (int64_t)1 << 31, INT64_MAX};
-    enum { COUNT = 3, ACCEL, PLACE }; /* words of the first group, behind the head of two */
+    enum { COUNT = 3, ACCEL, PLACE }; /* words of the first group, after the header of two words */
     void *data;
     size_t bytes;
     BH_SET(set, BH_UNIFORM, 150, 31);
@@ -259,7 +256,6 @@ TEST(a_bundle_of_other_particles_is_refused)
     free(data);
 }
 
-/* A giver that packs, and a tree that opens. */
 typedef struct deal {
     giver *giver;
     bh_tree *tree;
@@ -303,7 +299,7 @@ TEST(failing_allocations_lose_nothing)
     free(data);
     assert_true(failing_malloc_sweep(create_packer, NULL, EQP_ERR_MEMORY) > 0);
     deal d = {.giver = &g, .tree = &parts[1].tree};
-    if (failing_malloc_works) { /* what was not sent is sent the next time */
+    if (failing_malloc_works) { /* blocks not sent are sent next time */
         assert_true(failing_malloc_sweep(pack_four, &d, EQP_ERR_MEMORY) > 0);
         assert_int_equal(d.bytes, expected);
         assert_true(failing_malloc_sweep(open_four, &d, EQP_ERR_MEMORY) >= 0);

@@ -30,7 +30,6 @@ static double uniform(int64_t i, int what)
     return eqp_random_uniform(77, (uint64_t)what, (uint64_t)i);
 }
 
-/* Points in a cube of edge `size` about `at`. */
 static void make_cloud(int64_t n, double size, const double at[3], cloud *made)
 {
     made->n = n;
@@ -49,7 +48,7 @@ static bh_tree tree_of(cloud *sources)
             .n = sources->n, .nlocal = sources->n, .x = sources->x, .y = sources->y, .z = sources->z, .m = sources->m}};
 }
 
-/* Moments of a cloud, straight from their definition. */
+/* Moments of a cloud by definition. */
 static bh_moments moments_of(const cloud *of)
 {
     static const int line[6] = {0, 0, 0, 1, 1, 2}, column[6] = {0, 1, 2, 1, 2, 2};
@@ -88,7 +87,6 @@ static void force_on(const bh_tree *tree, const bh_list *list, double G, double 
     bh_kernel_free(kernel);
 }
 
-/* The field of one cell at one place: acceleration in [0..2], potential in [3]. */
 static void field_of_cell(const bh_moments *moments, double G, double eps, const double at[3], double out[4])
 {
     bh_cell cell = {.moments = *moments};
@@ -129,7 +127,7 @@ TEST(a_cells_acceleration_is_the_gradient_of_its_potential)
             d2 += (at[k] - moments.com[k]) * (at[k] - moments.com[k]);
         }
         if (d2 < 1) {
-            continue; /* too steep for the differences below */
+            continue; /* too steep for the finite differences below */
         }
         field_of_cell(&moments, 2.0, eps, at, here);
         for (int k = 0; k < 3; k++) {
@@ -145,7 +143,7 @@ TEST(a_cells_acceleration_is_the_gradient_of_its_potential)
     }
 }
 
-/* Two masses m at distance h on either side of the origin: on their axis phi = -2 m (1/d + h^2/d^3 + h^4/d^5 + ...). */
+/* Masses m at +-h: on their axis phi = -2 m (1/d + h^2/d^3 + h^4/d^5 + ...). */
 TEST(the_quadrupole_is_the_second_term_of_the_series)
 {
     static cloud pair = {.n = 2, .x = {-0.5, 0.5}, .m = {3, 3}};
@@ -161,7 +159,7 @@ TEST(the_quadrupole_is_the_second_term_of_the_series)
     assert_near(across[1], -6 * (1 / (d * d) - 3 * 0.125 / pow(d, 4)), 1e-14);
 }
 
-/* Monopole and quadrupole leave an error that falls with d^-5 in the acceleration: to 1/32 at twice the distance. */
+/* With monopole and quadrupole the acceleration error falls as d^-5: to 1/32 at twice the distance. */
 TEST(a_cells_error_falls_as_the_octupole)
 {
     static cloud lump;
