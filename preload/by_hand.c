@@ -23,14 +23,13 @@ EQP_WRAPPER int MPI_Finalize(void)
     return eqp__leave() ? PMPI_Finalize() : MPI_SUCCESS;
 }
 
-/* Ends the balancers too. */
 EQP_WRAPPER int MPI_Abort(MPI_Comm comm, int errorcode)
 {
     (void)comm;
     return PMPI_Abort(MPI_COMM_WORLD, errorcode);
 }
 
-/* MPI uses the handler of the true world for errors without a communicator. */
+/* MPI uses the true world's handler for errors without a communicator. */
 EQP_WRAPPER int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
 {
     const int code = PMPI_Comm_set_errhandler(comm, errhandler);
@@ -61,7 +60,7 @@ EQP_WRAPPER int MPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void *attribut
     return code;
 }
 
-/* Removed names, which programs still call. mpi.h may define them as macros that do not compile, or not at all. */
+/* Removed names that programs still call. mpi.h may define them as macros that do not compile, or omit them. */
 EQP_WRAPPER int eqp__attr_get(MPI_Comm comm, int keyval, void *attribute_val, int *flag) __asm__("MPI_Attr_get");
 EQP_WRAPPER int eqp__errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler) __asm__("MPI_Errhandler_set");
 EQP_WRAPPER int eqp__errhandler_get(MPI_Comm comm, MPI_Errhandler *errhandler) __asm__("MPI_Errhandler_get");
@@ -96,7 +95,7 @@ EQP_WRAPPER int MPI_Pcontrol(const int level, ...)
 }
 
 #if MPI_VERSION >= 4
-/* Sessions reach all processes by a process set. The world is initialized below the first session, so that it is
+/* Sessions reach all processes by a process set. The world is initialized before the first session, so that it is
  * divided exactly once; it ends with the last session or with the program's MPI_Finalize. */
 static int sessions;
 static bool world_is_ours;

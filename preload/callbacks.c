@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions of the program that MPI calls with a communicator: error handlers and attribute callbacks, of C and of
- * Fortran. They see MPI_COMM_WORLD where MPI has eqp__app. */
+/* Callbacks of the program to which MPI passes a communicator: error handlers and attribute callbacks, in C and
+ * Fortran. They see MPI_COMM_WORLD in place of eqp__app. */
 #include "fortran.h"
 #include "world.h"
 
@@ -25,8 +25,8 @@ static MPI_Fint seen_in_fortran(MPI_Fint comm)
 
 typedef void function(void);
 
-/* MPI passes only the communicator, whose handler has a handle. A freed handle may still be in use, so its entry stays
- * until MPI reuses the handle. */
+/* MPI passes only the communicator, from which the handler's handle follows. A freed handle may still be in use, so its
+ * entry stays until MPI reuses the handle. */
 static struct {
     MPI_Errhandler handle;
     function *called;
@@ -119,8 +119,8 @@ void eqp__fortran_create_errhandler(eqp__routine2 *truth, void *called, void *er
 
 /* ---- attribute callbacks ---- */
 
-/* Callbacks of a key. MPI passes them a state: in C this struct, in Fortran its number. Attributes outlive their key,
- * so the struct is never freed. MPICH reads a Fortran state from where it was when the key was created. */
+/* Callbacks of a key. MPI passes them a state: this struct in C, its number in Fortran. Attributes outlive their key,
+ * so the struct is never freed. MPICH reads a Fortran state from its address when the key was created. */
 typedef struct callbacks {
     struct callbacks *next;
     MPI_Aint wide_number;
@@ -136,7 +136,6 @@ static callbacks *all_callbacks;
 typedef void copy_in_fortran(MPI_Fint *, MPI_Fint *, void *, void *, void *, MPI_Fint *, MPI_Fint *);
 typedef void delete_in_fortran(MPI_Fint *, MPI_Fint *, void *, void *, MPI_Fint *);
 
-/* NULL: out of memory. */
 static callbacks *keep(callbacks given)
 {
     callbacks *mine = malloc(sizeof *mine);
@@ -256,7 +255,7 @@ void eqp__fortran_keyval_create(eqp__routine4 *truth, void *copy, void *delete, 
     }
 }
 
-/* Removed names, which mpi.h may define as macros that do not compile, or not at all. */
+/* Removed names, which mpi.h may define as macros that do not compile, or omit. */
 EQP_WRAPPER int eqp__errhandler_create(MPI_Comm_errhandler_function *called,
                                        MPI_Errhandler *errhandler) __asm__("MPI_Errhandler_create");
 EQP_WRAPPER int eqp__keyval_create(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete,

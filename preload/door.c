@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Maps for a program that asks by MPI_Pcontrol (equipoise/pcontrol.h): its ranks send their items to the balancers,
- * which divide them among the ranks. */
+/* Maps for a program that calls MPI_Pcontrol (equipoise/pcontrol.h): its ranks send their items to the balancers, which
+ * divide them among the ranks. */
 #include "world.h"
 
 #include <equipoise/more/comm.h>
@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An item in transit. */
 typedef struct item {
     double point[3], weight;
     int64_t part_now;
@@ -141,7 +140,7 @@ static int compare_known(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Stores the ids of an offer, to find these items among the present ones when the map arrives. */
+/* Stores the ids of an offer, to find its items among the present ones when the map arrives. */
 static int remember(const eqp_pcontrol *records)
 {
     free(door.offered);
@@ -179,13 +178,13 @@ static int fill(const eqp_pcontrol *records, int rank, item *items)
     return EQP_OK;
 }
 
-/* A rank whose records cannot be read sends an empty offer, so that the offer is complete. */
+/* A rank with unreadable records sends an empty offer, so that the offer is complete. */
 static void offer(eqp_pcontrol *records)
 {
     item *items = NULL;
     int rank = 0, code = EQP_ERR_DATA;
 
-    if (door.state != EQP_PCONTROL_NOBODY) { /* the map under way refers to the items of the last offer */
+    if (door.state != EQP_PCONTROL_NOBODY) { /* a pending map refers to the items of the last offer */
         records->state = door.state;
         return;
     }
@@ -209,7 +208,6 @@ static void offer(eqp_pcontrol *records)
     records->state = code == EQP_ERR_DATA ? EQP_PCONTROL_WRONG : EQP_PCONTROL_WAITING;
 }
 
-/* Parts of the present items. */
 static int hand_out(const eqp_lazy_parcel *answer, eqp_pcontrol *records)
 {
     const int *part = answer->data;

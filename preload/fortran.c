@@ -53,7 +53,6 @@ void eqp__fortran_set_errhandler(eqp__routine2 *truth, void *comm, void *errhand
     }
 }
 
-/* The communicator that holds the attribute. */
 static MPI_Fint holder(const void *comm, const void *keyval)
 {
     return eqp__is_predefined(KEYVAL_OF_C(*(const MPI_Fint *)keyval)) ? *(const MPI_Fint *)comm

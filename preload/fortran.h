@@ -29,7 +29,7 @@ void eqp__fortran_attr_get(eqp__routine4 *truth, void *comm, void *keyval, void 
 void eqp__fortran_pcontrol(eqp__routine1 *truth, void *level, MPI_Fint *ierror);
 void eqp__fortran_session_init(eqp__routine3 *truth, void *info, void *errhandler, void *session, MPI_Fint *ierror);
 
-/* Ends a program that loaded MPI's Fortran library after its start, too late for the weak symbols, with one line. */
+/* Ends, with a message, a program that loaded MPI's Fortran library after its start, too late for the weak symbols. */
 _Noreturn void eqp__no_fortran(const char *name);
 
 #endif

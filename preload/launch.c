@@ -21,7 +21,6 @@ typedef struct settings {
     bool check;
 } settings;
 
-/* Prints one line on one rank. */
 static _Noreturn void refuse(const char *format, ...)
 {
     if (eqp__job_is_first()) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* CPU seconds outside MPI, per rank and step. A step ends at each blocking collective call over all ranks, or at
- * MPI_Pcontrol if the program calls it. The clock of the process is read once a step. In calls that may wait, the clock
- * of the calling thread is read twice, and the difference does not count as work. */
+ * MPI_Pcontrol if the program calls it. The process's clock is read once a step; the calling thread's clock is read at
+ * the begin and end of calls that may wait, and the difference does not count as work. */
 #include "world.h"
 
 #include <equipoise/more/base.h>
@@ -29,7 +29,7 @@ static struct measure {
     int nranks;
 } measure = {.lock = PTHREAD_MUTEX_INITIALIZER, .steps_per_row = 1};
 
-static atomic_llong inside; /* nanoseconds in MPI of all threads in the present step */
+static atomic_llong inside; /* nanoseconds of all threads in MPI in the present step */
 static _Thread_local int depth;
 static _Thread_local long long entered;
 
@@ -62,7 +62,6 @@ static void add_up_neighbours(void)
     measure.steps_per_row *= 2;
 }
 
-/* Ends the present step. */
 static void end_step(bool counts)
 {
     const double now = process_seconds();
@@ -125,7 +124,7 @@ void eqp__step_ends(int level)
         return;
     }
     pthread_mutex_lock(&measure.lock);
-    if (!measure.by_pcontrol) { /* steps so far ended at collective calls and do not compare */
+    if (!measure.by_pcontrol) { /* earlier steps ended at collective calls and do not compare */
         measure.by_pcontrol = true;
         measure.rows = 0;
         measure.steps_per_row = 1;
@@ -146,7 +145,7 @@ void eqp__measure_begin(const char *path)
     eqp__measures = true;
 }
 
-/* Ranks may have called MPI_Pcontrol different numbers of times: all are cut to the rows that every rank has. */
+/* Cuts all ranks to the rows that every rank has, as they may have called MPI_Pcontrol different numbers of times. */
 static void agree_on_rows(void)
 {
     int64_t wanted[2] = {measure.steps_per_row, 0}, most[2] = {0, 0};
@@ -170,7 +169,6 @@ static void write_head(FILE *file, bool json)
     }
 }
 
-/* Writes one step, a row for each rank. */
 static void write_row(FILE *file, bool json, int64_t row, const double *seconds, int64_t stride)
 {
     if (json) {

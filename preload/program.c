@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the dynamic section of an ELF file: the libraries it needs and the symbols it imports. */
+/* Reads the dynamic section of an ELF file: needed libraries and imported symbols. */
 #include "program.h"
 
 #include <elf.h>
@@ -43,7 +43,6 @@ static size_t place_of(const program *file, size_t address)
     return 0;
 }
 
-/* A zero-terminated string in the file; NULL: none. */
 static const char *text_at(const program *file, size_t place, size_t size)
 {
     return size > 0 && has_bytes(file, place, size) && file->bytes[place + size - 1] == '\0'
@@ -113,7 +112,7 @@ static bool calls_pmpi(const program *file)
     return calls;
 }
 
-/* libmpi.so.40, libmpich.so.12 and the like: MPI's C library. */
+/* MPI's C library: libmpi.so.40, libmpich.so.12 and the like. */
 static bool is_mpi(const char *name)
 {
     return strncmp(name, "libmpi.so", 9) == 0 || strncmp(name, "libmpich.so", 11) == 0;
@@ -147,7 +146,7 @@ static void mpi_of_libraries(const program *file, const char *path, char *name, 
 
     if (loader == 0) {
         dup2(ends[1], STDOUT_FILENO);
-        dup2(open("/dev/null", O_WRONLY), STDERR_FILENO); /* running the program repeats its errors */
+        dup2(open("/dev/null", O_WRONLY), STDERR_FILENO); /* hides errors that running the program repeats */
         close(ends[0]);
         close(ends[1]);
         execl(file->interpreter, file->interpreter, "--list", path, (char *)NULL);

@@ -81,7 +81,6 @@ int eqp__universe(int places)
     return places >= all ? places - eqp__balancers : places; /* a universe smaller than the world is meaningless */
 }
 
-/* Reads the options that the launcher set in the environment. */
 static eqp_lazy_options options_given(void)
 {
     const char *balancers = getenv("EQP_LAZY_BALANCERS"), *spread = getenv("EQP_LAZY_SPREAD"),

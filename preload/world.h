@@ -17,14 +17,12 @@
 extern MPI_Comm eqp__app;
 /* Fortran handles of MPI_COMM_WORLD and eqp__app. */
 extern MPI_Fint eqp__fortran_world, eqp__fortran_app;
-/* Number of balancers. */
 extern int eqp__balancers;
 /* Connection to the balancers; NULL: none. */
 extern eqp_lazy *eqp__lazy;
 /* True while CPU seconds are measured: from MPI_Init to MPI_Finalize, if a report was requested. */
 extern bool eqp__measures;
 
-/* Replaces MPI_COMM_WORLD by eqp__app. */
 static inline MPI_Comm eqp__comm(MPI_Comm comm)
 {
     return comm == MPI_COMM_WORLD ? eqp__app : comm;
@@ -38,7 +36,8 @@ static inline MPI_Fint eqp__fortran_comm(const MPI_Fint *comm)
 /* Divides the world after MPI_Init returned `code`. Returns `code`, on the application's ranks only. */
 int eqp__enter(int code);
 
-/* Before MPI_Finalize: dismisses the balancers and writes the report. false: they do not answer, and MPI cannot end. */
+/* Call before MPI_Finalize: dismisses the balancers and writes the report. false: they do not answer, and MPI cannot
+ * end. */
 bool eqp__leave(void);
 
 /* True for a predefined attribute of MPI_COMM_WORLD. */
@@ -47,18 +46,17 @@ bool eqp__is_predefined(int keyval);
 /* Universe size without the balancers. */
 int eqp__universe(int places);
 
-/* One line on standard error. */
 void eqp__say(const char *format, ...) EQP_PRINTF(1, 2);
 
 /* Prints one line on the first rank and exits with status 2. Before or after MPI_Init. */
 _Noreturn void eqp__refuse(const char *format, ...) EQP_PRINTF(1, 2);
 
-/* Around each MPI call of the program. A collective call over all ranks (`comm`; MPI_COMM_NULL: not collective) ends a
- * step, unless MPI_Pcontrol does. */
+/* Called around each MPI call of the program. A collective call over all ranks (`comm`; MPI_COMM_NULL: not collective)
+ * ends a step, unless MPI_Pcontrol does. */
 void eqp__mpi_begins(MPI_Comm comm);
 void eqp__mpi_ends(void);
 
-/* MPI_Pcontrol(level) ends a step; from the first such call on, nothing else does. Level 0 stops the measurement. */
+/* MPI_Pcontrol(level) ends a step; after the first such call nothing else does. Level 0 stops the measurement. */
 void eqp__step_ends(int level);
 
 /* Starts to measure the ranks of eqp__app for the report `path`. */

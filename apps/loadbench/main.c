@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* loadbench: a graph whose vertices cost time, on MPI ranks, balanced by any method. */
+/* loadbench: a graph whose vertices cost CPU time, on MPI ranks, balanced by any method. */
 #include "drive/simulation.h"
 
 #include "../report/simulate.h"
@@ -43,7 +43,7 @@ static int create_record(void *user, const char *command, app_record **record, e
     return code == EQP_OK ? app_record_create(sim->comm, &head, record, message) : code;
 }
 
-/* Some vertices, by the rank that they live on. Collective. */
+/* A sample of vertices, by rank. Collective. */
 static int show(app_record *record, const lb_simulation *sim, int code, eqp_message *message)
 {
     const lb_domain *domain = &sim->domain;
@@ -106,7 +106,6 @@ static int finish_record(void *user, app_record *record, eqp_message *message, e
 
 /* ---- Steps ---- */
 
-/* The simulation is the user data of all callbacks. */
 typedef struct running {
     lb_simulation sim;
     lb_settings settings;
@@ -138,7 +137,7 @@ static void destroy(void *user)
     lb_simulation_free(user);
 }
 
-/* After the table: the steps with the time that they would take where nothing but the work and its balance took any. */
+/* After the table: total time of the steps if only the work and its balancing took any. */
 static void print_summary(const lb_simulation *sim)
 {
     const lb_sums *sums = &sim->sums;
@@ -188,7 +187,6 @@ static int simulate(MPI_Comm comm, const void *values, const char *command, int 
     return app_simulate(&simulation, comm, command, stopped, message);
 }
 
-/* The list of scenarios. */
 static int answer(const void *values, char **text, eqp_message *message)
 {
     (void)message;

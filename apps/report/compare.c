@@ -15,10 +15,9 @@ void app_compare_first(app_run_settings *run)
     run->choice.options.even = 0;
     run->share = (eqp_share_options){.kind = EQP_SHARE_EQUAL}; /* of the parts, not of the ranks */
     run->capacities = (eqp_capacities){.n = 0};
-    run->steps = run->restart != NULL ? INT32_MAX : 0; /* a restart file stands at any step */
+    run->steps = run->restart != NULL ? INT32_MAX : 0; /* a restart file may be at any step */
 }
 
-/* State of the progress of a comparison. */
 typedef struct watch {
     const app_comparison *comparison;
     eqp_progress *progress;

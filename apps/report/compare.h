@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --compare, from the settings to what a person reads. The state that is compared is a run's before its first step; see
+/* --compare, from the settings to the printed text. It compares the state of a run before its first step; see
  * simulate.h. */
 #ifndef APP_COMPARE_H
 #define APP_COMPARE_H
@@ -9,19 +9,19 @@
 
 typedef struct app_comparison {
     const char *program;
-    const app_run_settings *run; /* of the user: methods, parts, network, report, quiet, progress */
+    const app_run_settings *run; /* the user's methods, parts, network, report, quiet, progress */
     MPI_Comm comm;
     eqp_balancer *balancer; /* of a run that app_compare_first() is for */
-    const int *grain_size;  /* [granularities] most particles of an owner in each; NULL: they are not chosen */
-    bool recorded;          /* loads are those of a trace, and nothing else is known of a step */
-    bool unitless;          /* and they are no seconds */
+    const int *grain_size;  /* [granularities] most particles of an owner in each; NULL: fixed */
+    bool recorded;          /* loads are from a trace, and nothing else is known of a step */
+    bool unitless;          /* the trace's loads have no known unit */
     /* set by app_compare() */
     eqp_network network;
     int n;
     eqp_compared *rows; /* [n] */
 } app_comparison;
 
-/* No steps, and whole owners along the curve: what a comparison starts from. */
+/* Settings of a comparison's initial state: no steps, and whole owners along the curve. */
 void app_compare_first(app_run_settings *run);
 
 /* Compares and adds the rows to the record. Collective. */
@@ -32,7 +32,6 @@ void app_compare_free(app_comparison *comparison);
  * Local. */
 int app_compare_text(const app_comparison *comparison, char **text);
 
-/* How its rows are shown. */
 app_compare_look app_comparison_look(const app_comparison *comparison);
 
 #endif

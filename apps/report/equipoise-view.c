@@ -47,7 +47,7 @@ done:
     return code == EQP_ERR_MEMORY ? EXIT_TROUBLE : EXIT_BAD_INPUT;
 }
 
-/* LABEL=FOLDER in two, in place; a folder's name may have the sign behind a slash. */
+/* Splits LABEL=FOLDER in place; after a slash `=` belongs to the folder's name. */
 static app_page_run read_run(char *argument)
 {
     char *equals = strchr(argument, '='), *slash = strchr(argument, '/');
@@ -64,7 +64,7 @@ static bool is_either(const char *argument, const char *word, const char *letter
     return strcmp(argument, word) == 0 || strcmp(argument, letter) == 0;
 }
 
-/* run: room for argc of them. 0 and what was read, or an exit status; -1: go on. */
+/* run: room for argc runs. Returns an exit status; -1: continue with the arguments read. */
 static int read_arguments(int argc, char **argv, app_page_run *run, int *n, const char **path)
 {
     bool options = true;
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
     const char *path = NULL;
     int n = 0, status;
 
-    /* A file beyond a size limit is an error, not a signal. */
+    /* Makes a file beyond a size limit an error instead of a signal. */
     (void)signal(SIGXFSZ, SIG_IGN);
     if (eqp_array_create(&run, argc, sizeof *run)) {
         (void)fprintf(stderr, "equipoise-view: %s\n", eqp_error_text(EQP_ERR_MEMORY));

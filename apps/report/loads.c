@@ -15,7 +15,7 @@
 
 #include "../shell/options.h"
 
-/* Columns of a row behind step and rank; the method stands behind the load. */
+/* Columns after step and rank; the method follows the load. */
 static const struct member {
     const char *name;
     size_t offset;
@@ -94,7 +94,7 @@ int app_loads_add(eqp_csv *csv, int64_t step, int rank, const char *method, cons
 }
 
 enum { STEP, RANK, LOAD, NCOLUMNS = 6 };
-/* A file must have the first three columns. From LOAD on they are seconds. */
+/* A file must have the first three columns. From LOAD on they are in seconds. */
 static const struct column {
     const char *name;
     size_t offset;
@@ -105,7 +105,6 @@ static const struct column {
                        {"balance_seconds", offsetof(app_load, balance)},
                        {"busy_seconds", offsetof(app_load, busy)}};
 
-/* A file half read. */
 typedef struct reading {
     const char *path;
     int64_t line, rows;
@@ -124,7 +123,7 @@ static int refuse(const reading *r, const char *what)
     return EQP_ERR_DATA;
 }
 
-/* Cuts the first field off a row in place, without its quotes; NULL after the last one. */
+/* Cuts the first field off a row in place, without quotes; NULL after the last one. */
 static char *next_field(char **rest)
 {
     char *from = *rest, *to = *rest, *field = *rest;
@@ -168,7 +167,7 @@ static int read_header(reading *r, char *row)
     return EQP_OK;
 }
 
-/* Rows must come in order: a step's first row has rank 0, and all steps have the ranks of the first one. */
+/* Rows must be in order: a step's first row has rank 0, and all steps have the first step's ranks. */
 static int place_row(reading *r, int64_t step, int64_t rank)
 {
     bool new_step = r->rows == 0 || step != r->step;
@@ -226,14 +225,14 @@ static int parse_row(reading *r, char *row, app_load *of)
     return EQP_OK;
 }
 
-/* whole: the line has its end. */
+/* whole: the line is terminated. */
 static int read_row(reading *r, char *row, bool whole)
 {
     app_load of;
     int code = parse_row(r, row, &of);
 
     if (code == EQP_ERR_DATA && !whole && r->rows > 0 && r->step > r->loads.first) {
-        return EQP_OK; /* the end of a file that is being written */
+        return EQP_OK; /* the file is still being written */
     }
     code = code ? code : place_row(r, of.step, of.rank);
     if (!code && r->visitor) {

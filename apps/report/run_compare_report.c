@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIKE 1e-9   /* times that differ by less are the same */
+#define ALIKE 1e-9   /* smaller time differences count as equal */
 #define NO_GAIN 0.01 /* smaller gains do not justify a more complex method */
-#define HALF 0.5     /* an efficiency below which ranks are wasted */
-#define SIMPLE "sfc" /* the weighted curve, which costs next to nothing */
+#define HALF 0.5     /* efficiency below which ranks are wasted */
+#define SIMPLE "sfc" /* the weighted curve, which costs almost nothing */
 #define STRAW_MAN "count"
 #define AS_RUN APP_COMPARE_AS_RUN
 
-/* A step without any work wastes nothing. */
+/* Steps without work count as efficient. */
 static double efficiency_of(const eqp_compared *row)
 {
     const eqp_evaluated *e = &row->evaluated;
@@ -26,7 +26,6 @@ static double efficiency_of(const eqp_compared *row)
     return e->step_seconds > 0 ? e->step_seconds_ideal / e->step_seconds : 1.0;
 }
 
-/* True if a step is a cycle of several phases. */
 static bool has_phases(const eqp_compared *row)
 {
     return row->phases.n > 1;
@@ -54,7 +53,7 @@ static void list_phases(const eqp_compared *row, eqp_field *field)
     }
 }
 
-/* Fields of every row; there are four more. */
+/* Fields of every row; some rows have four more. */
 enum { ALWAYS = 26 };
 
 int app_compare_add(eqp_report *report, int n, const eqp_compared *rows, const int *grain_size)
@@ -110,13 +109,12 @@ int app_compare_add(eqp_report *report, int n, const eqp_compared *rows, const i
     return code;
 }
 
-/* Rows of one number of parts, of all methods. */
+/* Rows with the same number of parts, of all methods. */
 typedef struct group {
     int n;
     const eqp_compared *row; /* [n] */
 } group;
 
-/* The group that begins with the first of n rows. */
 static group group_of(int n, const eqp_compared *rows)
 {
     group g = {1, rows};
@@ -137,13 +135,12 @@ static const eqp_compared *find(const group *g, const char *method)
     return NULL;
 }
 
-/* Columns whose smallest value is marked by an asterisk. */
 static double imbalance_of(const eqp_compared *row)
 {
     return row->evaluated.imbalance;
 }
 
-/* True if a map fits into memory, as far as that is known. */
+/* True if a map fits into memory, or that is unknown. */
 static bool fits(const eqp_compared *row)
 {
     return row->evaluated.memory_use <= 1.0;
@@ -169,7 +166,7 @@ static const char *mark(const group *g, const eqp_compared *row, double (*value)
     return value(row) <= least * (1 + ALIKE) ? "*" : " ";
 }
 
-/* Fraction of the time of a step that the method saves against another one. */
+/* Fraction of another method's step time that this one saves. */
 static double gain_of(const eqp_compared *row, const eqp_compared *other)
 {
     return other != NULL && seconds_of(other) > 0 ? 1.0 - seconds_of(row) / seconds_of(other) : NAN;
@@ -330,7 +327,7 @@ done:
     return code;
 }
 
-/* True if the first of two maps is preferable: it fits into memory, or needs less, or is faster by a margin. */
+/* True if the first map is preferable: it fits into memory, or needs less, or is faster by a margin. */
 static bool is_better(const eqp_compared *row, const eqp_compared *best, double margin)
 {
     if (!fits(row) || !fits(best)) {
@@ -339,8 +336,9 @@ static bool is_better(const eqp_compared *row, const eqp_compared *best, double 
     return seconds_of(row) < seconds_of(best) * margin;
 }
 
-/* The fastest of a group that fits, else the one that needs least memory. `auto` takes what another row also shows, so
- * that one is named if it is as fast. The map of the run, and then the curve, are named if they are nearly as fast. */
+/* The fastest map of a group that fits, else the one that needs the least memory. `auto` takes a map that another row
+ * also shows, so that row is named if it is as fast. The run's map, and then the curve, are named if they are nearly as
+ * fast. */
 static const eqp_compared *winner(const group *g, const app_compare_look *look)
 {
     const double enough = look != NULL && look->exact ? ALIKE : NO_GAIN;
@@ -371,11 +369,11 @@ const eqp_compared *app_compare_winner(int n, const eqp_compared *rows, const ap
 /* Facts for the sentences of the verdict. */
 typedef struct findings {
     const eqp_compared *first;   /* winner at the smallest number of parts */
-    const eqp_compared *beyond;  /* at the next larger one than `last`; NULL: there is none */
-    const eqp_compared *last;    /* at the largest with at least half efficiency; NULL: there is none */
-    const eqp_compared *fastest; /* of all */
-    const eqp_compared *misfit;  /* at the largest number of parts where no map fits into memory; NULL: there is none */
-    bool work, parts;            /* there is any; there is more than one */
+    const eqp_compared *beyond;  /* at the next larger number of parts after `last`; NULL: none */
+    const eqp_compared *last;    /* at the largest number with at least half efficiency; NULL: none */
+    const eqp_compared *fastest; /* over all numbers */
+    const eqp_compared *misfit;  /* at the largest number of parts at which no map fits into memory; NULL: none */
+    bool work, parts;            /* there is work; there are several numbers of parts */
     group last_group;
 } findings;
 
@@ -479,7 +477,7 @@ static void say_fastest(FILE *stream, const findings *f, const app_compare_look 
     fprintf(stream, ".");
 }
 
-/* Where nothing fits, nothing is recommended: what comes nearest is told. */
+/* If no map fits, names the closest one and recommends none. */
 static void say_misfit(FILE *stream, const findings *f)
 {
     const eqp_evaluated *e = &f->misfit->evaluated;

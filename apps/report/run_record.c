@@ -23,21 +23,21 @@ struct app_record {
     const char *program;         /* borrowed */
     const app_run_settings *run; /* borrowed */
     const int *grain_size;       /* borrowed; or NULL */
-    int ncolumns;                /* of the app's own in the table */
+    int ncolumns;                /* the app's own in the table */
     eqp_report *report;          /* rank 0, with --report */
     eqp_csv *loads;              /* rank 0, with --report */
-    bool begun;                  /* loads.csv has its name, and report.json of an older run is gone */
+    bool begun;                  /* loads.csv has its name, and an older run's report.json is removed */
     int64_t first_step;          /* first step of this run; a resumed run begins later */
-    bool begun_steps;            /* it is known */
+    bool begun_steps;            /* first_step is known */
     bool shows;                  /* there is a report, on all ranks */
     app_samples *samples;        /* rank 0, with --report */
     eqp_table *table;            /* rank 0, without --quiet */
-    int nrows;                   /* of a comparison; 0: there is none */
+    int nrows;                   /* of a comparison; 0: none */
     const eqp_compared *rows;    /* [nrows] borrowed */
-    double *error;               /* [nerrors] of each step's prediction, where it is known, on rank 0; owned */
+    double *error;               /* [nerrors] of each step's known prediction, on rank 0; owned */
     int64_t nerrors, error_room;
-    int64_t late;        /* maps that came late and were taken */
-    eqp_lazy_phase lazy; /* how the last offer stands */
+    int64_t late;        /* late maps that were taken */
+    eqp_lazy_phase lazy; /* of the last offer */
 };
 
 static int set_all(eqp_report *report, int n, const eqp_field *field)
@@ -78,7 +78,7 @@ static int set_head(const app_record *record, const app_record_head *head)
 
 static int create_table(app_record *record, const app_record_head *head)
 {
-    /* Blanks are room for what later steps may need. */
+    /* Blanks make room for values of later steps. */
     static const char *const common[] = {"  step",    "rebalanced", "predicted", "measured", "   ghosts",
                                          "    bytes", "    moved",  "force s",   "balance s"};
     const int ncommon = (int)(sizeof common / sizeof common[0]);
@@ -155,7 +155,7 @@ void app_record_free(app_record *record)
     }
 }
 
-/* Predicted over measured seconds of a step, minus 1; NaN where one is not known. */
+/* Predicted over measured seconds of a step, minus 1; NaN if either is unknown. */
 static double error_of(const eqp_step *now)
 {
     return now->step_measured > 0 && now->step_predicted > 0 ? now->step_predicted / now->step_measured - 1 : NAN;
@@ -168,7 +168,7 @@ static int add_step(app_record *record, const app_record_row *row)
     double shape = NAN, scale = NAN;
 
     if (now->unit_sizes.n > 1) {
-        /* They stay NaN, null in the report, where none fits. */
+        /* NaN, null in the report, if no distribution fits. */
         (void)eqp_sizes_fit_gamma(&now->unit_sizes, &shape, &scale);
     }
     const eqp_field common[] = {
@@ -209,7 +209,7 @@ static int add_step(app_record *record, const app_record_row *row)
         eqp_field_real("memory_use", now->memory_use),
         eqp_field_text("chosen", now->chosen),
     };
-    /* The last one belongs to `auto`. */
+    /* The last field belongs to `auto`. */
     const int ncommon = (int)(sizeof common / sizeof common[0]) - (now->chosen[0] != '\0' ? 0 : 1);
     eqp_field *all = NULL;
     int code;
@@ -246,7 +246,7 @@ static int compare_errors(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* NaN without any. */
+/* NaN without errors. */
 static double median_error(app_record *record)
 {
     const int64_t n = record->nerrors;
@@ -258,7 +258,7 @@ static double median_error(app_record *record)
     return 0.5 * (record->error[(n - 1) / 2] + record->error[n / 2]);
 }
 
-/* Removes an older report.json, which would belong to another run than the new loads.csv. */
+/* Removes an older report.json, which would not match the new loads.csv. */
 static void remove_old_report(const char *dir)
 {
     const size_t room = strlen(dir) + sizeof "/report.json";
@@ -271,8 +271,8 @@ static void remove_old_report(const char *dir)
     }
 }
 
-/* The file is there up to this step even if the run is killed. One that cannot be written does not cost the run: that
- * it cannot is told at its end. */
+/* Makes the file complete up to this step even if the run is killed. A write error does not end the run; it is reported
+ * at the end. */
 static void publish_loads(app_record *record)
 {
     if (eqp_csv_publish(record->loads, NULL) == EQP_OK && !record->begun) {
@@ -407,7 +407,7 @@ int app_record_compare(app_record *record, const eqp_network *network, int n, co
     return eqp_agree(record->comm, code, message);
 }
 
-/* The makers of late maps; LOST if they have not answered. */
+/* The makers of late maps; LOST if they did not answer. */
 static int set_lazy(app_record *record)
 {
     const app_run_settings *run = record->run;
@@ -425,7 +425,7 @@ static int set_lazy(app_record *record)
     return asked ? eqp_report_set_group(record->report, "lazy", (int)(sizeof field / sizeof field[0]), field) : EQP_OK;
 }
 
-/* The seconds that the best schedule of maps would have saved; null without a step. */
+/* Seconds that the best schedule of maps would have saved; null without steps. */
 static int set_regret(app_record *record, const eqp_balancer *balancer)
 {
     eqp_regret regret;
@@ -495,7 +495,7 @@ done:
     return code;
 }
 
-/* The most memory that each rank's process has held, on rank 0. Linux counts it in KiB. Collective. */
+/* Peak memory of each rank's process, on rank 0. Linux counts in KiB. Collective. */
 static int add_peaks(app_record *record)
 {
     struct rusage usage;
@@ -512,7 +512,7 @@ static int add_peaks(app_record *record)
     return code;
 }
 
-/* run.html: all of it to look at. A help, not a result: what it cannot show is in the files all the same. */
+/* Writes run.html, a display of the other files; its errors do not fail the run. */
 static int write_page(const app_record *record, eqp_message *message, eqp_message *note)
 {
     const app_page_run run = {NULL, record->run->report};

@@ -21,22 +21,22 @@ typedef struct app_record_head {
     const char *program;
     const char *command;
     const app_run_settings *run; /* borrowed until the record is freed */
-    int64_t particles;           /* of all ranks */
+    int64_t particles;           /* over all ranks */
     const char *input;           /* format of the input, for the key `input` */
     int nfields;
     const eqp_field *field; /* [nfields] further keys of the report */
     const int *grain_size;  /* as in app_comparison, borrowed until the record is freed */
     int ncolumns;
     const char *const *column; /* [ncolumns] further columns of the table */
-    int ends;                  /* of a sample: 1 where particles are shown, 2 where segments are */
+    int ends;                  /* per sample: 1 for particles, 2 for segments */
 } app_record_head;
 
 /* Starts the report in run->report (if any). Collective. */
 int app_record_create(MPI_Comm comm, const app_record_head *head, app_record **record, eqp_message *message);
 void app_record_free(app_record *record);
 
-/* Takes a step in: the step of all ranks with further fields, rows [ranks] of row_bytes each that begin with an
- * eqp_rank_row, and texts for the app's own columns of the table (only read on rank 0, as all of this). Collective. */
+/* A step: totals with further fields, rows [ranks] of row_bytes each that begin with an eqp_rank_row, and texts for the
+ * app's own columns of the table. Read on rank 0 only. */
 typedef struct app_record_row {
     const eqp_step *step;
     const void *rows;
@@ -46,49 +46,45 @@ typedef struct app_record_row {
     const char *const *cell; /* [ncolumns] */
 } app_record_row;
 
-/* Adds what n phases of an evaluation of the forces have sent and received to what the row says of the last one. Local.
- */
+/* Adds to the row the messages and bytes of n phases of a force evaluation. Local. */
 void app_row_exchanged(eqp_rank_row *row, int n, const eqp_route_counts *phase);
 
-/* Local: the code is this rank's. */
+/* Adds a step. Local: the code is this rank's. */
 int app_record_step(app_record *record, const app_record_row *row, eqp_message *message);
 
-/* True if samples of this step are recorded, the same on all ranks; and true if this particle or segment is one of
- * the samples. Local. */
+/* True if samples of this step are recorded, the same on all ranks; true if this particle or segment is one of the
+ * samples. Local. */
 bool app_record_shows(const app_record *record, int64_t step);
 bool app_record_wants(const app_record *record, int64_t total, uint64_t id);
 
-/* Takes the samples [n] of a step in, if code is EQP_OK on all ranks; else all return it. Collective; what the file
- * says is rank 0's alone. */
+/* Adds the samples [n] of a step if code is EQP_OK on all ranks, else returns it on all. File errors are rank 0's
+ * alone. Collective. */
 int app_record_show(app_record *record, int64_t step, int code, int64_t n, const app_sample *sample,
                     eqp_message *message);
 
-/* Takes a comparison in: rows [n] (borrowed until the record is freed; only read on rank 0), and the network that they
- * were modelled with. Collective. */
+/* Adds a comparison: rows [n] (borrowed until the record is freed; only read on rank 0), and the network of their
+ * model. Collective. */
 int app_record_compare(app_record *record, const eqp_network *network, int n, const eqp_compared *rows,
                        eqp_message *message);
 
-/* Totals of the run for the report. */
 typedef struct app_record_totals {
     int64_t interactions; /* of the last step */
     int nkinds;
-    const char *const *kind; /* [nkinds] kinds of interactions: a prefix of the kinds that cost */
+    const char *const *kind; /* [nkinds] kinds of interactions: a prefix of the kinds with costs */
     const int64_t *count;    /* [nkinds] of the last step */
     const eqp_cost_fit *costs;
     const char *const *cost_kind; /* [costs->nkinds] */
     double correlation;
-    const eqp_balancer *balancer; /* that has recorded the steps */
+    const eqp_balancer *balancer; /* has recorded the steps */
 } app_record_totals;
 
-/* Writes the files, if there is a report. Collective. note: a line for stderr that is no failure; may stay
- * empty. */
+/* Writes the files, if there is a report. note: a line for stderr that is no failure; may stay empty. Collective. */
 int app_record_finish(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note);
 
-/* Prints how far predicted steps were from measured ones, on rank 0, unless the run is quiet or nothing is known.
- * Local. */
+/* Prints the error of predicted steps on rank 0, unless the run is quiet or the error unknown. Local. */
 void app_record_print_error(app_record *record);
 
-/* Prints the table of the steps that came since the last call, on rank 0, unless the run is quiet. Local. */
+/* Prints the table of the steps since the last call, on rank 0, unless the run is quiet. Local. */
 void app_record_print(app_record *record);
 
 #endif

@@ -18,40 +18,38 @@
 #define APP_SAMPLES_FILE "samples.bin"
 #define APP_SAMPLES_MAGIC "EQPSAMP1"
 
-/* A particle, or a segment. */
 typedef struct app_sample {
-    int64_t rank; /* that computes it */
+    int64_t rank; /* computes it */
     double x[2][3];
 } app_sample;
 
-/* A frame's head, as it is in the file. */
+/* A frame's head, as in the file. */
 typedef struct app_frame {
     int64_t step, n;
     double low[3], high[3];
 } app_frame;
 
-/* True if a step of a run that ends with step `last` is shown: some twenty steps are. */
+/* True if a step of a run that ends with step `last` is shown; about twenty steps are. */
 bool app_samples_due(int64_t last, int64_t step);
 
 /* True if this one of `total` particles or segments is shown. */
 bool app_samples_want(int64_t last, int64_t total, uint64_t id);
 
-/* The file in the making. */
 typedef struct app_samples app_samples;
 
 /* Begins dir/samples.bin. EQP_OK, EQP_ERR_IO, EQP_ERR_MEMORY. */
 int app_samples_create(const char *dir, int ends, int nranks, app_samples **samples, eqp_message *message);
 
-/* Appends a frame. Errors of the disk show up in app_samples_finish(). EQP_OK, EQP_ERR_MEMORY; EQP_ERR_DATA for a
- * position that is not finite. */
+/* Appends a frame. Disk errors appear in app_samples_finish(). EQP_OK, EQP_ERR_MEMORY; EQP_ERR_DATA for a position that
+ * is not finite. */
 int app_samples_add(app_samples *samples, int64_t step, int64_t n, const app_sample *sample);
 
-/* Completes the file; frees it in any case. NULL is legal. */
+/* Completes the file and frees it in any case. NULL allowed. */
 int app_samples_finish(app_samples *samples, eqp_message *message);
 void app_samples_discard(app_samples *samples);
 
-/* Records of all ranks on rank 0, in their order, if code is EQP_OK on all of them: owned by the caller. all: address
- * of a pointer. Collective, on all ranks or on none. */
+/* Gathers records of all ranks on rank 0, in rank order, if code is EQP_OK on all ranks. all: address of a pointer,
+ * owned by the caller. Collective, fails on all ranks or on none. */
 int app_bring_together(MPI_Comm comm, int code, size_t size, int64_t n, const void *mine, int64_t *nall, void *all,
                        eqp_message *message);
 

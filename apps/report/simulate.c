@@ -11,7 +11,7 @@
 
 typedef struct running {
     const app_simulation *of;
-    bool speaks; /* rank 0 of a run that is not quiet */
+    bool speaks; /* on rank 0, unless the run is quiet */
     int rank;
     app_record *record;
     app_run steps;
@@ -81,14 +81,13 @@ static int print_comparison(const running *r)
     return code;
 }
 
-/* No steps. */
 static int compare(running *r, eqp_message *message)
 {
     int code = r->of->record_step(r->of->user, r->record, message);
 
     EQP_TRY(eqp_agree(r->steps.comm, code, message));
     EQP_TRY(app_compare(&r->comparison, r->record, message));
-    app_signals_keep(); /* complete the present file */
+    app_signals_keep(); /* completes the present file */
     EQP_TRY(finish(r, message));
     EQP_TRY(print_comparison(r));
 done:

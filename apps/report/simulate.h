@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A run of steps or a comparison (compare.h), from the places of its files to the last line that it prints: the same in
- * all mini-apps. */
+/* A run of steps or a comparison (compare.h), from checking its output names to the last printed line: the same in all
+ * mini-apps. */
 #ifndef APP_SIMULATE_H
 #define APP_SIMULATE_H
 
@@ -14,13 +14,13 @@ typedef enum app_print_part { APP_TITLE, APP_COMPARED, APP_SUMMARY, APP_NOTES } 
 
 typedef struct app_simulation {
     const char *program;
-    const app_run_settings *run; /* as the user gave them */
+    const app_run_settings *run; /* as given by the user */
     const app_naming *naming;    /* of --output */
-    const char *restart;         /* the usual name of its restart file; NULL: it writes none */
+    const char *restart;         /* usual name of its restart file; NULL: none */
     void *user;                  /* passed to all functions */
-    /* Creates the simulation, with settings of app_compare_first() if it compares. Fills steps but for program, naming,
-     * restart file, user and record(), and the comparison's balancer and grain_size. Collective; a failure leaves
-     * nothing to free. */
+    /* Creates the simulation, with settings of app_compare_first() if it compares. Fills steps except program, naming,
+     * restart file, user and record(), and the comparison's balancer and grain_size. On failure nothing needs to be
+     * freed. Collective. */
     int (*create)(void *user, MPI_Comm comm, bool compares, app_run *steps, app_comparison *comparison,
                   eqp_message *message);
     void (*free)(void *user);

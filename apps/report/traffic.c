@@ -21,7 +21,7 @@ done:
     return code;
 }
 
-/* Bytes from one rank to another, if there were any. */
+/* Bytes from one rank to another, > 0. */
 typedef struct flow {
     int64_t from, to, bytes;
 } flow;

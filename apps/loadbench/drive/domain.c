@@ -19,7 +19,7 @@ void lb_domain_init(lb_domain *domain, MPI_Comm comm)
     MPI_Comm_size(comm, &domain->nranks);
 }
 
-/* All that connects it with other ranks. */
+/* Frees everything that connects a domain with other ranks. */
 static void disconnect(lb_domain *domain)
 {
     eqp_route_free(domain->route);
@@ -98,7 +98,7 @@ int64_t lb_vertex_bytes(const lb_vertex *vertex)
     return (int64_t)sizeof *vertex + vertex->degree * (int64_t)sizeof(lb_edge);
 }
 
-/* Vertices and edges travel apart and arrive in the same order. */
+/* Vertices and edges travel separately and arrive in the same order. */
 static int move_records(lb_domain *domain, const int *to, const int *edge_to)
 {
     lb_vertex *vertex = NULL;
@@ -146,7 +146,7 @@ done:
     return code;
 }
 
-/* The ranks of the other ends of all edges: [nedges], owned by the caller. */
+/* Ranks of the other ends of all edges: [nedges], owned by the caller. */
 static int find_owners(const lb_domain *domain, int **owner)
 {
     int64_t *id = NULL, *other = NULL;
@@ -176,13 +176,13 @@ static int by_rank(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* The vertices that each rank needs, for a route. */
+/* Vertices that each rank needs, for a route. */
 typedef struct needed {
     int64_t *id, *bytes, *first; /* [nsent], [nsent], [nsent + 1] */
     int *rank;                   /* [edges at most] */
 } needed;
 
-/* Takes in the ranks that need vertex v, ascending, each once; they stand from `first` on. */
+/* Adds the ranks that need vertex v, ascending, each once, from `first` on. */
 static void need(lb_domain *domain, needed *of, int64_t v, int64_t nranks)
 {
     const int64_t begin = of->first[domain->nsent];
@@ -245,7 +245,7 @@ done:
     return code;
 }
 
-/* A vertex whose value is in this rank's hands. */
+/* A vertex with a value on this rank. */
 typedef struct known {
     int64_t id, place;
 } known;
@@ -257,7 +257,7 @@ static int by_id(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-/* Where the values of the other ends of all edges are. */
+/* Finds the values of the other ends of all edges. */
 static int find_places(lb_domain *domain)
 {
     const eqp_route_view arrivals = eqp_route_arrivals(domain->route);
@@ -298,7 +298,7 @@ done:
     return code;
 }
 
-/* The words of a block after the first are there to weigh something. */
+/* Only the first word of a block is used; the rest adds volume. */
 int lb_domain_start(lb_domain *domain)
 {
     int64_t at = 0;

@@ -24,7 +24,7 @@ static const app_option table[] = {
         .int_low = 16, .int_high = INT64_C(1) << 36),
 };
 
-/* Texts of the shared rows for graphs. There is no physics to resume and there are no forces. */
+/* Texts of the shared rows for graphs, which have no physics to resume and no forces. */
 static const app_option_text texts[] = {
     {.name = "generate", .help = "the graph; 'help' lists the kinds", .fallback = "grid"},
     {.name = "steps", .help = "number of steps; in step 0 vertices live where --start puts them"},
@@ -69,7 +69,7 @@ const char *lb_settings_start(const lb_settings *settings)
     return names[settings->start];
 }
 
-/* Reads a recipe; its seed is the run's where it says none. */
+/* Reads a recipe; without a seed of its own it gets the run's. */
 static int read_recipe(const app_recipes *recipes, const char *option, const char *text, int64_t seed,
                        app_recipe *recipe, eqp_message *message)
 {

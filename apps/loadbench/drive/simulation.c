@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* CPU seconds between two looks for a signal. */
+/* CPU seconds between two polls for a signal. */
 #define LOOK_SECONDS 0.002
 
 /* Every vertex is an owner, whole at its home, and its neighbours are its pins. */
@@ -64,7 +64,7 @@ eqp_problem lb_simulation_problem(lb_simulation *sim)
     return (eqp_problem){.user = sim, .nkinds = 1, .nominal = &sim->nominal, .survey = survey, .label = label};
 }
 
-/* The work of all vertices here. What it was goes into their histories. */
+/* Does the work of all vertices of this rank and records it in their histories. */
 static int work_on_vertices(lb_simulation *sim, int64_t *weight)
 {
     lb_domain *domain = &sim->domain;
@@ -78,7 +78,7 @@ static int work_on_vertices(lb_simulation *sim, int64_t *weight)
         vertex->weight = lb_scenario_weight(sim->scenario, vertex->id, domain->total, vertex->centre, vertex->base);
         vertex->history = (vertex->history ^ (uint64_t)vertex->weight) * UINT64_C(0x9e3779b97f4a7c15) + 1;
         *weight += vertex->weight;
-        /* In pieces, as one vertex may take seconds. */
+        /* In pieces, since one vertex may take seconds. */
         for (double left = (double)vertex->weight; left > 0 && code == EQP_OK;) {
             const double piece = fmin(left, fmax(1.0, look));
             owed += piece * sim->accesses;
@@ -95,7 +95,7 @@ static int work_on_vertices(lb_simulation *sim, int64_t *weight)
     return code;
 }
 
-/* Values travel while the work is done. */
+/* Works while values travel. */
 static int compute(lb_simulation *sim, eqp_rank_row *row)
 {
     lb_domain *domain = &sim->domain;
@@ -103,7 +103,7 @@ static int compute(lb_simulation *sim, eqp_rank_row *row)
     double begin = eqp_cpu_seconds();
     int code, worked;
 
-    (void)lb_domain_start(domain); /* what goes wrong, its finish tells all ranks */
+    (void)lb_domain_start(domain); /* finish returns its error on all ranks */
     row->exchange_seconds = eqp_cpu_seconds_since(begin);
     begin = eqp_cpu_seconds();
     worked = work_on_vertices(sim, &weight);
@@ -123,7 +123,7 @@ done:
     return code;
 }
 
-/* The balancer is asked, and obeyed. Before step 1 there is no map: one is made then, whatever the policy. */
+/* Follows the balancer's advice. Before step 1 there is no map, so one is made whatever the policy. */
 static int rebalance(lb_simulation *sim, eqp_rank_row *row, eqp_message *message)
 {
     const int64_t left = sim->settings->run.steps - sim->now.common.step;
@@ -146,7 +146,6 @@ done:
     return code;
 }
 
-/* Reports a step to the balancer and to the record. */
 static int conclude(lb_simulation *sim, eqp_rank_row *row)
 {
     const int64_t count = (int64_t)row->interactions;
@@ -156,7 +155,7 @@ static int conclude(lb_simulation *sim, eqp_rank_row *row)
 
     now->cut = sim->domain.cut;
     EQP_TRY(eqp_sum_int64(sim->comm, 1, &now->cut));
-    now->cut /= 2; /* both ends have counted it */
+    now->cut /= 2; /* both ends counted it */
     EQP_TRY(lb_domain_check(&sim->domain, &now->checksum, &now->sum));
     EQP_TRY(eqp_balancer_record(sim->balancer, &work, &now->common));
     sim->sums.max += now->common.load_max;
@@ -194,17 +193,14 @@ done:
     return code;
 }
 
-/* ---- The beginning of a run ---- */
-
-/* Least CPU seconds of a measurement, and the number of measurements of which the best counts. */
+/* Least CPU seconds of a measurement, and the number of measurements, of which the best counts. */
 #define MEASURED_SECONDS 0.001
 #define MEASUREMENTS 8
 #define MOST_ACCESSES (INT64_C(1) << 26)
 
-/* Loads of a record at most: a gigabyte. */
+/* Most loads of a record: a gigabyte. */
 #define MOST_LOADS (INT64_C(1) << 27)
 
-/* The rows of a loads.csv. */
 typedef struct record {
     int64_t n, room;
     double *load;
@@ -222,7 +218,7 @@ done:
     return code;
 }
 
-/* Every rank reads the file: all are to see the same. */
+/* Every rank reads the file, so that all have the same loads. */
 static int replay(const char *path, lb_scenario **scenario, eqp_message *message)
 {
     record r = {.n = 0};
@@ -245,7 +241,7 @@ static int replay(const char *path, lb_scenario **scenario, eqp_message *message
     return code;
 }
 
-/* CPU seconds of one access, on this rank: the least of several measurements. */
+/* CPU seconds of one access on this rank: the least of several measurements. */
 static double measure_access(lb_simulation *sim)
 {
     int64_t accesses = 4096;
@@ -260,10 +256,10 @@ static double measure_access(lb_simulation *sim)
         } while (seconds < MEASURED_SECONDS && accesses < MOST_ACCESSES);
         best = fmin(best, seconds / (double)accesses);
     }
-    return best > 0 ? best : 1e-9; /* a clock that stands still */
+    return best > 0 ? best : 1e-9; /* the clock may not advance */
 }
 
-/* One weight means the same work on all ranks: as the fastest of them has measured. */
+/* Makes one weight the same work on all ranks, by the speed of the fastest. */
 static int calibrate(lb_simulation *sim)
 {
     double seconds = measure_access(sim);

@@ -10,7 +10,7 @@
 
 #define MOST_VERTICES 4194304
 
-/* Streams of random numbers begin here; lower ones belong to points. */
+/* First random streams of edges and starts; points use lower ones. */
 #define STREAM_EDGES (UINT64_C(1) << 40)
 #define STREAM_STARTS (UINT64_C(1) << 41)
 
@@ -86,7 +86,7 @@ static int by_key(const void *left, const void *right)
     return a->key != b->key ? (a->key > b->key) - (a->key < b->key) : (a->point > b->point) - (a->point < b->point);
 }
 
-/* Points in the order of the curve; number [n]: the vertex that each becomes. */
+/* Orders points along the curve; number [n]: the vertex of each point. */
 static int number_points(const lb__mesh *mesh, lb_graph *graph, int64_t *number)
 {
     const double corner[3] = {0, 0, 0};
@@ -110,7 +110,7 @@ done:
     return code;
 }
 
-/* The same for both ends. */
+/* Symmetric in both ends. */
 static int32_t edge_weight(const lb_generator *generator, int64_t a, int64_t b)
 {
     const uint64_t low = (uint64_t)(a < b ? a : b), high = (uint64_t)(a < b ? b : a);
@@ -121,7 +121,8 @@ static int32_t edge_weight(const lb_generator *generator, int64_t a, int64_t b)
 
 static void join(const lb_generator *generator, const lb__mesh *mesh, const int64_t *number, lb_graph *graph)
 {
-    int64_t *const end = graph->first + 1; /* of each vertex's edges so far; at last the beginning of the next one's */
+    int64_t *const end =
+        graph->first + 1; /* end of each vertex's edges so far; finally the beginning of the next vertex's */
 
     for (int64_t e = 0; e < 2 * mesh->npairs; e++) {
         const int64_t v = number[mesh->pair[e / 2][e % 2]];

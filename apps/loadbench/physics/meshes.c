@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Grids, triangles, particles. Of all that is drawn, number i belongs to point i. */
+/* Grids, triangles, particles. Random number i belongs to point i. */
 #include "graph.h"
 
 #include <equipoise/more/base.h>
@@ -10,7 +10,7 @@
 
 #define PI 3.14159265358979323846
 
-/* Points of a triangle's mesh stray so far from their places, in spacings: less than would turn a triangle over. */
+/* Largest displacement of a triangle mesh's points, in spacings; small enough that no triangle turns over. */
 #define JITTER 0.2
 
 #define CLUMPS 8
@@ -24,7 +24,7 @@ static int64_t root_above(double n, double power)
     return m > 1 ? m : 1;
 }
 
-/* The first n cubes of rows, rows of layers. */
+/* The first n cubes, by rows, then by layers. */
 static int make_grid(const lb_generator *generator, lb__mesh *mesh)
 {
     const int64_t n = (int64_t)generator->value[LB_KEY_N], m = root_above((double)n, 3.0);
@@ -49,7 +49,7 @@ static double jittered(const lb_generator *generator, int64_t i, uint64_t axis)
     return 0.5 + JITTER * (2.0 * eqp_random_uniform(generator->seed, (uint64_t)i, axis) - 1.0);
 }
 
-/* Quadrangles, each cut along the diagonal that is drawn. */
+/* Quadrangles, each cut along a random diagonal. */
 static int make_triangles(const lb_generator *generator, lb__mesh *mesh)
 {
     const int64_t n = (int64_t)generator->value[LB_KEY_N], m = root_above((double)n, 2.0);
@@ -73,7 +73,7 @@ done:
 
 const lb__kind lb__triangles = {make_triangles, false};
 
-/* Into the unit cube, as by mirrors. */
+/* Reflects into the unit cube. */
 static double reflected(double x)
 {
     const double turn = fabs(fmod(x, 2.0));
@@ -81,7 +81,7 @@ static double reflected(double x)
     return fmin(turn > 1.0 ? 2.0 - turn : turn, 1.0 - 1e-12);
 }
 
-/* Every other particle is spread evenly, the others in clumps. */
+/* Every other particle is spread evenly, the rest in clumps. */
 static void place_particle(const lb_generator *generator, int64_t i, double at[3])
 {
     const uint64_t seed = generator->seed, clump = eqp_random_below(seed, (uint64_t)i, 9, CLUMPS);
@@ -97,11 +97,11 @@ static void place_particle(const lb_generator *generator, int64_t i, double at[3
     }
 }
 
-/* Particles by cells whose edge is no shorter than the cutoff. */
+/* Particles by cells, which are no smaller than the cutoff. */
 typedef struct cells {
     int64_t m;
     double cutoff;
-    int64_t *head, *next; /* [m^3], [n] the last particle of a cell, and who came before; -1: none */
+    int64_t *head, *next; /* [m^3], [n] last particle of a cell, and the one before each; -1: none */
 } cells;
 
 static int64_t cell_of(const cells *c, const double at[3])
@@ -117,7 +117,7 @@ static bool near(const double a[3], const double b[3], double cutoff)
     return d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < cutoff * cutoff;
 }
 
-/* Pairs of a particle with those that are in the cells already. */
+/* Adds pairs of a particle with the particles that are already in the cells. */
 static int find_pairs(const cells *c, lb__mesh *mesh, int64_t i)
 {
     const double *at = mesh->centre[i];
@@ -165,23 +165,23 @@ done:
 
 const lb__kind lb__particles = {make_particles, true};
 
-/* Levels at most; a leaf's corner is given in units of the smallest one. */
+/* Most levels; a leaf's corner is in units of the smallest leaf. */
 #define LEVELS 14
 #define SIDE (INT64_C(1) << LEVELS)
 
-/* The sphere: one about the middle of the cube. */
+/* Radius of the sphere in the middle of the cube. */
 #define RADIUS 0.3
 
 typedef struct leaf {
     int64_t at[3], side;
-    uint64_t code; /* of its corner along the Morton curve: leaves come in this order */
+    uint64_t code; /* of its corner on the Morton curve; leaves are in this order */
 } leaf;
 
 typedef struct leaves {
     double finest, growth; /* a cube is cut while its edge is longer than finest + growth * distance */
     int64_t n, room;
-    leaf *of;   /* [n]; NULL: they are only counted */
-    bool keeps; /* whether they are not */
+    leaf *of;   /* [n]; NULL: count only */
+    bool keeps; /* false: count only */
 } leaves;
 
 static uint64_t code_of(const int64_t at[3])
@@ -228,7 +228,7 @@ done:
     return code;
 }
 
-/* The edge of the finest cubes for which there are n or a few more. */
+/* Finest edge of cubes that gives n leaves or a few more. */
 static double find_finest(double n, double growth)
 {
     const int64_t corner[3] = {0, 0, 0};
@@ -246,7 +246,7 @@ static double find_finest(double n, double growth)
     return low;
 }
 
-/* The leaf that holds a place: leaves fill the cube. */
+/* The leaf that contains a place; leaves fill the cube. */
 static int64_t leaf_at(const leaves *l, const int64_t at[3])
 {
     const uint64_t code = code_of(at);
@@ -263,8 +263,8 @@ static int64_t leaf_at(const leaves *l, const int64_t at[3])
     return low;
 }
 
-/* Across each face lies a leaf of the same size, which joins if it comes later, a larger one, which joins, or several
- * smaller ones, which join by themselves. */
+/* Joins a leaf with its neighbours across each face: with one of equal size if it comes later, and with a larger one.
+ * Smaller ones join by themselves. */
 static int join_faces(const leaves *l, lb__mesh *mesh, int64_t i)
 {
     const leaf *of = &l->of[i];

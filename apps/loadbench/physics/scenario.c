@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No weight is larger, in thousandths. */
+/* Largest weight, in thousandths. */
 #define MOST_WEIGHT 1e12
 
-/* Factors of cubes that fill the domain, many or few. */
+/* Factors of cubes that fill the domain. */
 #define KEY_PATCHES                                                                                                    \
     {                                                                                                                  \
         "patches", 6, 1, 64, true, "cubes along an edge of the domain"                                                 \
@@ -23,13 +23,13 @@ struct lb_scenario {
     app_recipe recipe;
     int64_t step;
     int64_t m;    /* cubes along an edge */
-    double *cube; /* [m^3] what each multiplies weights by; of a walk its logarithm */
-    int nranks;   /* of a record: */
+    double *cube; /* [m^3] factor of weights in each cube; its logarithm for `walk` */
+    int nranks;   /* for a record: */
     int64_t nsteps;
     double *load; /* [nsteps][nranks] mean 1 */
 };
 
-/* A kind: what happens from one step to the next, and what a vertex is multiplied by. */
+/* A kind: its changes from step to step, and the factor of a vertex. */
 typedef struct kind {
     void (*begin)(lb_scenario *s);
     void (*advance)(lb_scenario *s);
@@ -76,7 +76,7 @@ static double factor_static(const lb_scenario *s, int64_t id, int64_t n, const d
 
 static const kind static_kind = {begin_static, NULL, factor_static};
 
-/* front: a plane across x that wanders through the domain and comes in again behind. */
+/* front: a plane across x that moves through the domain and reenters at the other side. */
 enum { FRONT_PEAK, FRONT_WIDTH, FRONT_SPEED };
 
 static double factor_front(const lb_scenario *s, int64_t id, int64_t n, const double centre[3])
@@ -91,7 +91,7 @@ static double factor_front(const lb_scenario *s, int64_t id, int64_t n, const do
 
 static const kind front_kind = {NULL, NULL, factor_front};
 
-/* walk: the logarithm of each cube's factor walks at random between two walls. */
+/* walk: the logarithm of each cube's factor performs a random walk between two walls. */
 enum { WALK_SIGMA = 1, WALK_RANGE };
 
 static void advance_walk(lb_scenario *s)
@@ -114,7 +114,7 @@ static double factor_walk(const lb_scenario *s, int64_t id, int64_t n, const dou
 
 static const kind walk_kind = {NULL, advance_walk, factor_walk};
 
-/* jump: even for `every` steps; then every `every` steps the vertices of another ball become heavy. */
+/* jump: even for `every` steps; then, every `every` steps, vertices in another ball become heavy. */
 enum { JUMP_FACTOR, JUMP_RADIUS, JUMP_EVERY };
 
 static double factor_jump(const lb_scenario *s, int64_t id, int64_t n, const double centre[3])

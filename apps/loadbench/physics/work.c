@@ -30,7 +30,7 @@ void lb_work_free(lb_work *work)
     work->array = NULL;
 }
 
-/* The upper bits of a linear congruence say where to look next (Knuth's constant). */
+/* The upper bits of a linear congruential generator (Knuth's constant) select the next access. */
 uint64_t lb_work_do(const lb_work *work, int64_t accesses, uint64_t start)
 {
     const int shift = 64 - work->bits;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work that costs time and nothing else: random accesses to an array, each of which needs the one before. */
+/* Work that only costs time: random accesses to an array, each dependent on the previous one. */
 #ifndef LB_WORK_H
 #define LB_WORK_H
 

@@ -46,7 +46,7 @@ done:
 
 /* ---- loads.csv ---- */
 
-/* The seconds of all ranks in all steps, a quarter of millions of them at most. */
+/* Seconds of all ranks in all steps: at most a quarter of a million values each. */
 typedef struct table {
     app_loads loads;
     int64_t steps, every, seen; /* seen: steps so far */
@@ -76,7 +76,7 @@ static int count_load(void *user, const app_load *load)
     return EQP_OK;
 }
 
-/* The file is read twice: how large it is, then what is in it. A last step that is not whole is left out. */
+/* Reads the file twice, first for its size. An incomplete last step is left out. */
 static int read_loads(const char *path, table *t, eqp_message *message)
 {
     const app_loads_visitor counter = {.user = t, .row = count_load}, reader = {.user = t, .row = put_load};
@@ -226,7 +226,7 @@ done:
 
 /* ---- a run ---- */
 
-/* A key that is there where there is something to show. */
+/* Sets a key unless the value is NULL. */
 static int set_if_any(json_t *run, const char *key, json_t *value)
 {
     return value == NULL || json_object_set(run, key, value) == 0 ? EQP_OK : EQP_ERR_MEMORY;

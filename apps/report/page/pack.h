@@ -28,10 +28,10 @@ typedef struct app_bytes {
     unsigned char *data; /* owned */
 } app_bytes;
 
-/* Room for n more at the end. EQP_OK or EQP_ERR_MEMORY. */
+/* Makes room for n more at the end. EQP_OK or EQP_ERR_MEMORY. */
 int app_bytes_add(app_bytes *bytes, int64_t n, unsigned char **at);
 
-/* Adds [n] numbers of 16 bits: all low bytes, then all high ones. */
+/* Adds [n] 16-bit numbers: all low bytes, then all high bytes. */
 int app_bytes_add_planes(app_bytes *bytes, int64_t n, const uint16_t *number);
 
 /* Refuses a page's path that leads to a file of the run. EQP_OK, EQP_ERR_MEMORY, or EQP_ERR_ARGUMENT with one line. */
@@ -40,10 +40,10 @@ int app_pack_spares(const char *dir, const char *path, eqp_message *message);
 /* A run without its label; *json: owned by the caller. Codes as app_page_write(). */
 int app_pack_run(const char *dir, app_bytes *bytes, json_t **json, eqp_message *message);
 
-/* report.json at path, in memory that does not grow with its steps. */
+/* report.json at path, with memory independent of its number of steps. */
 int app_pack_report(const char *path, json_t **json, eqp_message *message);
 
-/* samples.bin at path, whose ranks are below nranks; *json stays NULL where there is no such file. */
+/* samples.bin at path, with ranks below nranks; *json stays NULL without such a file. */
 int app_pack_samples(const char *path, int nranks, app_bytes *bytes, json_t **json, eqp_message *message);
 
 extern const char *const app__page_piece[];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* report.json of a run of any length: its steps are read one by one, and the page gets some of them and the sums of
- * all. */
+/* Reads report.json of a run of any length step by step; the page gets some steps and the sums over all. */
 #include "pack.h"
 
 #include <equipoise/more/base.h>
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STEPS = 1024 }; /* more than a page is wide */
+enum { MOST_STEPS = 1024 }; /* more than the page's width */
 
 /* Members of a step that the page shows. */
 static const char *const shown[] = {"step",
@@ -29,12 +28,12 @@ static const char *const shown[] = {"step",
                                     "step_seconds_measured",
                                     "exchange_seconds_max",
                                     "balance_seconds"};
-/* Members that are summed over all steps; the first ones are numbers. */
+/* Members summed over all steps; the first ones are numbers. */
 static const char *const summed[] = {"ghosts_total",      "imbalance_predicted", "imbalance_measured",
                                      "force_seconds_max", "force_seconds_mean",  "balance_seconds"};
 enum { SHOWN = sizeof shown / sizeof shown[0], SUMMED = sizeof summed / sizeof summed[0] };
 
-/* Of `every` steps one is kept: the first with a new map, or the first. */
+/* One of `every` steps is kept: the first with a new map, else the first. */
 typedef struct steps {
     json_t *kept, *last; /* last: the last step, kept or not */
     int64_t n, maps, every;
@@ -47,7 +46,6 @@ static bool has_map(const json_t *step)
     return json_is_true(json_object_get(step, "rebalanced"));
 }
 
-/* Keeps every second step. */
 static int halve(steps *s)
 {
     json_t *half = json_array();
@@ -111,14 +109,14 @@ static int add_step(steps *s, const json_t *step)
 /* State of the scan of a JSON text. Only whole elements of "steps" and the text around the array are parsed. */
 typedef struct scan {
     const char *path;
-    app_bytes rest, step; /* the text without the steps; the present step */
-    int64_t quote;        /* in rest: where its last string begins */
+    app_bytes rest, step; /* text without the steps; the present step */
+    int64_t quote;        /* start of the last string in rest */
     int depth, inside;    /* of rest and of the present step */
-    bool quoted, escaped; /* within a string, behind a backslash of it */
+    bool quoted, escaped; /* within a string; after a backslash in it */
     bool is_steps;        /* the last string of the outermost object is the key "steps" */
-    bool within;          /* its array */
+    bool within;          /* within its array */
     int line, first_line; /* from 1; first_line: of the present step */
-    int skipped, after;   /* lines missing from rest behind its line `after` */
+    int skipped, after;   /* lines missing from rest after its line `after` */
     steps *steps;
     eqp_message *message;
 } scan;
@@ -150,7 +148,7 @@ static bool is_blank(const app_bytes *text)
     return true;
 }
 
-/* last: behind it the array ends, which may be empty. */
+/* last: the array ends here; it may be empty. */
 static int end_step(scan *s, bool last)
 {
     json_error_t error = {.line = 0};
@@ -257,8 +255,6 @@ static int parse_rest(const scan *s, json_t **report)
     *report = made;
     return EQP_OK;
 }
-
-/* ---- what the page gets ---- */
 
 static int put_totals(const steps *s, json_t *report)
 {

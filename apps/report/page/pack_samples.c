@@ -15,7 +15,6 @@
 
 enum { NUMBERS = 7, MOST = 1 << 24 }; /* of a segment; samples of a frame */
 
-/* samples.bin half read. */
 typedef struct reading {
     const char *path;
     FILE *file;
@@ -25,7 +24,7 @@ typedef struct reading {
     eqp_message *message;
 } reading;
 
-/* A sample with its place along a curve. */
+/* A sample with its curve key. */
 typedef struct placed {
     uint64_t key;
     uint16_t number[NUMBERS];
@@ -66,7 +65,7 @@ done:
     return code;
 }
 
-/* Every bit of 16 moved to three times its place. */
+/* Moves bit i of 16 to bit 3 i. */
 static uint64_t spread(uint64_t x)
 {
     x = (x | x << 16) & UINT64_C(0x0000ff0000ff);
@@ -101,7 +100,7 @@ done:
     return code;
 }
 
-/* Small numbers for what differs little up or down. */
+/* Maps small differences of either sign to small numbers. */
 static uint16_t zigzag(uint16_t difference)
 {
     return (uint16_t)(difference & 0x8000 ? 2 * (0xffff - difference) + 1 : 2 * difference);
@@ -117,7 +116,7 @@ static int add_planes(reading *r, int64_t n, const placed *sample)
         uint16_t before = 0;
         for (int64_t i = 0; i < n; i++) {
             number[i] = zigzag((uint16_t)(sample[i].number[k] - before));
-            before = k < 4 ? sample[i].number[k] : 0; /* the other end is near its own */
+            before = k < 4 ? sample[i].number[k] : 0; /* the second end is close to the first */
         }
         EQP_TRY(app_bytes_add_planes(r->bytes, n, number));
     }
@@ -187,7 +186,7 @@ int app_pack_samples(const char *path, int nranks, app_bytes *bytes, json_t **js
     int code = eqp_input_open(path, &r.file, message);
 
     if (code != EQP_OK) {
-        return errno == ENOENT ? EQP_OK : code; /* of an older version, or of another program */
+        return errno == ENOENT ? EQP_OK : code; /* written by an older version or another program */
     }
     r.left = fstat(fileno(r.file), &status) == 0 ? status.st_size : 0;
     code = read_all(&r, json);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <zlib.h>
 
-/* The last name of a path. */
+/* Last component of a path. */
 static const char *name_of(const char *dir)
 {
     const char *slash = strrchr(dir, '/');
@@ -20,7 +20,7 @@ static const char *name_of(const char *dir)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : dir;
 }
 
-/* Labels; of runs that have none: what they were balanced by, as long as that tells them apart. */
+/* Sets labels; runs without one get their method, if that distinguishes them. */
 static int set_labels(json_t *runs, const app_page_run *run)
 {
     const int n = (int)json_array_size(runs);
@@ -43,7 +43,7 @@ static int set_labels(json_t *runs, const app_page_run *run)
     return code;
 }
 
-/* Length of the text, the text, the bytes; all of it deflated. */
+/* Deflates the length of the text, the text and the bytes. */
 static int deflate_all(json_t *page, const app_bytes *bytes, app_bytes *packed)
 {
     char *text = json_dumps(page, JSON_COMPACT | JSON_REAL_PRECISION(17));
@@ -88,7 +88,6 @@ static void put_base64(FILE *stream, const app_bytes *bytes)
     }
 }
 
-/* Title of the page. */
 static void put_escaped(FILE *stream, const char *text)
 {
     for (; *text != '\0'; text++) {
