@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* CPU seconds outside MPI, per rank and step. A step ends at each blocking collective call over all ranks, or at
- * MPI_Pcontrol if the program calls it. The process's clock is read once a step; the calling thread's clock is read at
- * the begin and end of calls that may wait, and the difference does not count as work. */
+ * MPI_Pcontrol if the program calls it. The process's clock is read once a step; the calling thread's clock is read
+ * before and after calls that may wait, and the difference does not count as work. */
 #include "world.h"
 
 #include <equipoise/more/base.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* equipoise-compare: what any code's run has recorded, divided again by every method. */
+/* equipoise-compare: divides the recorded run of any code by every method. */
 #include "drive/output.h"
 #include "drive/problem.h"
 
@@ -17,10 +17,9 @@
 
 static const char program_name[] = "equipoise-compare";
 
-/* All that a comparison works on. */
 typedef struct referee {
     MPI_Comm comm;
-    rf_settings settings; /* with what follows from the trace */
+    rf_settings settings; /* completed from the trace */
     rf_trace *trace;
     rf_problem problem;
     rf_judged judged;
@@ -30,7 +29,7 @@ typedef struct referee {
     int64_t own_parts[1];
 } referee;
 
-/* Every rank reads the files: all are to see the same. */
+/* Every rank reads the files, so that all have the same trace. */
 static int read_trace(referee *r, eqp_message *message)
 {
     const rf_settings *s = &r->settings;
@@ -61,7 +60,7 @@ static int find_phase(const referee *r, int64_t *at, eqp_message *message)
     return EQP_OK;
 }
 
-/* Without --parts: the number of ranks of the trace. */
+/* Default of --parts: the number of ranks of the trace. */
 static int find_parts(referee *r, eqp_message *message)
 {
     app_run_settings *run = &r->settings.run;
@@ -89,7 +88,7 @@ static bool reads(const void *trace, const char *path)
     return rf_trace_reads(trace, path);
 }
 
-/* No output is a file of the trace. */
+/* Refuses outputs that are files of the trace. */
 static int check_outputs(const referee *r, eqp_message *message)
 {
     const app_run_settings *run = &r->settings.run;
@@ -112,7 +111,7 @@ done:
     return code;
 }
 
-/* Methods that need places are left out where the trace has none. */
+/* Leaves out methods that need positions if the trace has none. */
 static int choose_methods(referee *r, eqp_message *message)
 {
     app_run_settings *run = &r->settings.run;
@@ -133,7 +132,7 @@ static int choose_methods(referee *r, eqp_message *message)
     return EQP_OK;
 }
 
-/* A cap needs a trace that says something of memory, and a list of caps parts that it divides. */
+/* A cap needs a trace with memory, and a list of caps a number of parts that it divides. */
 static int check_memory(const referee *r, eqp_message *message)
 {
     const app_run_settings *run = &r->settings.run;
@@ -259,7 +258,7 @@ static int write_all(const referee *r, const rf_result *result, const char *comm
 {
     int code = EQP_OK;
 
-    app_signals_keep(); /* a file that is begun is completed */
+    app_signals_keep(); /* completes the present file */
     if (r->settings.run.map != NULL) {
         EQP_TRY(rf_result_map(result, message));
     }
@@ -320,7 +319,6 @@ static int simulate(MPI_Comm comm, const void *values, const char *command, int 
     return code;
 }
 
-/* The lists of names. */
 static int answer(const void *values, char **text, eqp_message *message)
 {
     (void)message;

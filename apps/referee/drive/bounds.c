@@ -15,8 +15,7 @@ static int upwards(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Smallest largest load if `work` could be divided at will over parts that have a base load already. base: [nparts]
- * ascending. */
+/* Smallest possible largest load if `work` is divided at will over parts with base loads. base: [nparts] ascending. */
 static double level_of(double work, int nparts, const double *base)
 {
     double sum = work;
@@ -30,7 +29,7 @@ static double level_of(double work, int nparts, const double *base)
     return 0.0;
 }
 
-/* Pigeonhole: some part has k + 1 of the k P + 1 heaviest items. load: [n] ascending. */
+/* Pigeonhole bound: some part has k + 1 of the k P + 1 heaviest items. load: [n] ascending. */
 static double bound_of_items(int64_t n, const double *load, int nparts, bool *several)
 {
     double best = 0.0;
@@ -42,7 +41,7 @@ static double bound_of_items(int64_t n, const double *load, int nparts, bool *se
         }
         *several = sum > best ? k > 0 : *several;
         best = fmax(best, sum);
-        if (k >= 64) { /* beyond, the even share is as good */
+        if (k >= 64) { /* beyond this the even share is as good */
             break;
         }
     }
@@ -115,7 +114,7 @@ done:
     return code;
 }
 
-/* Loads of items over a cycle, and the parts of fixed items. */
+/* Loads of items summed over a cycle, and the parts of fixed items. */
 static void fill(const rf_problem *p, int nparts, double *load, int *pinned)
 {
     const rf_trace *t = p->trace;
@@ -160,7 +159,7 @@ int rf_bound_assign(void *user, const eqp_method *method, int nparts, const doub
                                   .bound = bound.load,
                                   .seed = p->seed},
                     all));
-    for (int64_t k = 0; k < n; k++) { /* owners come along the curve */
+    for (int64_t k = 0; k < n; k++) { /* owners are in curve order */
         part[k] = all[p->item[before + k]];
     }
 done:

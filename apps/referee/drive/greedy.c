@@ -14,16 +14,15 @@ static const eqp_method greedy = {.name = "greedy",
 static const eqp_method *const rows[] = {&greedy};
 const eqp_methods rf_methods = {rows, 1};
 
-/* Searches from several starts: few items are tried in many ways, many items in one. */
+/* Searches start several times: few items are tried in many ways, many items in one. */
 enum { SEARCHES = 16, TRIALS_EACH = 40, LEAST_TRIALS = 40000, MOST_TRIALS = 3000000, COOLING = 256 };
 
-/* Items times parts that are looked at one by one; beyond that memory is left to the search. */
+/* Most items times parts that are tried one by one; beyond this the search handles memory. */
 #define MOST_PAIRS 2e7
 
 /* Cost of exceeding a capacity by its whole size, in squares of mean loads. */
 #define OVERFLOW 2.0
 
-/* Items of a block in a part. */
 typedef struct held {
     int32_t part, items;
 } held;
@@ -37,14 +36,14 @@ typedef struct packer {
     int *part;     /* [n] */
     double *load;  /* [nparts] */
     double *own;   /* [nparts] bytes of a part without items */
-    double *bytes; /* [nparts] without what is worked with */
-    double *most;  /* [nparts] worked with, at least */
+    double *bytes; /* [nparts] without working sets */
+    double *most;  /* [nparts] largest working set, as a lower bound */
     /* memory only: the parts in which each block is */
     held *where;          /* [n] */
     int64_t *where_first; /* [nblocks + 1] into where and member */
     int32_t *nwhere;      /* [nblocks] */
     int64_t *member;      /* [n] items of each block */
-    bool even;            /* by squares, else by the largest loads */
+    bool even;            /* minimizes squares, else the largest loads */
     uint64_t counter;
     int *best; /* [n] */
     double best_over, best_load;
@@ -93,7 +92,7 @@ static double working_of(const packer *k, int64_t item)
     return k->trace->memory.working != NULL ? k->trace->memory.working[item] : 0.0;
 }
 
-/* Bytes that a part has more with the item, or less without it. count: items of its block there, itself left out. */
+/* Bytes that a part gains with the item or loses without it. count: items of its block there, excluding itself. */
 static double bytes_with(const packer *k, int64_t item, int32_t count)
 {
     const int32_t block = block_of(k, item);
@@ -127,7 +126,7 @@ static void take(packer *k, int64_t item)
     k->part[item] = -1;
 }
 
-/* Cost of a load: the square evens out all parts, the eighth power lowers the largest. */
+/* Cost of a load: its square evens out all parts, its eighth power lowers the largest. */
 static double price(const packer *k, double load)
 {
     const double x = load / k->mean, square = x * x;
@@ -142,7 +141,7 @@ static double over(const packer *k, int part, double more, double working)
     return fmax(k->bytes[part] + more + fmax(k->most[part], working) - capacity, 0.0) / capacity;
 }
 
-/* Cost of a part: its load, and the memory it needs beyond its cap. */
+/* Cost of a part: its load, and memory beyond its cap. */
 static double cost(const packer *k, int part)
 {
     return price(k, k->load[part]) + (k->in->capacity != NULL ? OVERFLOW * over(k, part, 0.0, 0.0) : 0.0);
@@ -154,14 +153,13 @@ static uint64_t bits(packer *k, uint64_t block[2])
     return block[0];
 }
 
-/* A random number below n from 32 bits. */
 static int64_t below(uint64_t word, int64_t n)
 {
     return (int64_t)((word & 0xffffffff) * (uint64_t)n >> 32);
 }
 
-/* One trial: an item goes to another part, or is exchanged for one of another part, or follows its block. Kept if that
- * costs less, or little more for the temperature. */
+/* One trial: moves an item to another part, swaps it with an item of another part, or moves it to its block. Kept if
+ * the cost decreases, or increases slightly for the temperature. */
 static void try_change(packer *k, double temperature)
 {
     uint64_t word[2];
@@ -172,7 +170,7 @@ static void try_change(packer *k, double temperature)
     int to = k->part[other];
     bool swap = kind == 0;
 
-    if (kind == 1) { /* any part, also an empty one */
+    if (kind == 1) { /* any part, even an empty one */
         to = (int)below(word[1] >> 11, k->in->nparts);
     } else if (kind == 2 && block >= 0) {
         const int64_t first = k->where_first[block], count = k->where_first[block + 1] - first;
@@ -203,7 +201,7 @@ static void try_change(packer *k, double temperature)
     k->most[to] = most[1];
 }
 
-/* Recomputes the sums, which drift, and the largest working sets, which only grow in trials. */
+/* Recomputes the sums, which accumulate rounding errors, and the largest working sets, which only grow in trials. */
 static void sum_up(packer *k)
 {
     memset(k->load, 0, (size_t)k->in->nparts * sizeof *k->load);
@@ -237,7 +235,7 @@ static bool keep_best(packer *k)
     return k->best_over <= 0 && k->best_load <= k->in->bound * (1 + 1e-12);
 }
 
-/* A heap of parts, the one with least on top. */
+/* Order of a heap of parts with the least loaded on top. */
 static bool is_less(const packer *k, int a, int b)
 {
     return k->load[a] != k->load[b] ? k->load[a] < k->load[b] : a < b;
@@ -273,7 +271,7 @@ static void deal(packer *k, int *heap)
         int best = heap[0];
         if (fits) {
             double least = INFINITY;
-            for (int p = 0; p < nparts; p++) { /* new memory costs even where it fits */
+            for (int p = 0; p < nparts; p++) { /* new memory costs even if it fits */
                 const double more = bytes_with(k, i, items_there(k, block_of(k, i), p));
                 const double costs = (k->load[p] + k->in->load[i]) / k->mean +
                                      OVERFLOW * (over(k, p, more, working_of(k, i)) + more / k->in->capacity[p]);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Largest and mean load of a phase. part: [n], or NULL: whoever had the items. load: [nparts] zeros, before and after;
+/* Largest and mean load of a phase. part: [n]; NULL: the recorded ranks. load: [nparts] zeros, before and after;
  * O(items), however many parts there are. */
 static void load_of(const rf_trace *t, int64_t phase, int nparts, const int *part, double *load, double *most,
                     double *mean)
@@ -58,7 +58,7 @@ static int judge(const rf_problem *problem, int nparts, const int *part, rf_late
     *later = (rf_later){.moved = count_moved(t, problem->at, nparts, part)};
     EQP_TRY(eqp_array_create(&load, nparts, sizeof *load));
     for (int64_t p = problem->at + problem->ncycle; p < t->nphases; p++) {
-        if (p == problem->at + problem->ncycle || t->row[p] != t->row[p - 1]) { /* else as in the phase before */
+        if (p == problem->at + problem->ncycle || t->row[p] != t->row[p - 1]) { /* else as in the previous phase */
             load_of(t, p, nparts, part, load, &most, &mean);
         }
         const double imbalance = mean > 0 ? fmax(most / mean - 1.0, 0.0) : 0.0;
@@ -99,7 +99,7 @@ done:
     return code;
 }
 
-/* The map of the phase `at`, in a turn of each phase of the cycle at hand. */
+/* Evaluates the map made for phase `at` in one turn of each phase of the cycle that judges maps. */
 static int evaluate(rf_problem *p, const eqp_network *network, const eqp_exchange_plan *plan, eqp_compared *row)
 {
     static const int out[1] = {0}, ghosts[1] = {1};

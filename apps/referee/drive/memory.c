@@ -42,7 +42,7 @@ void rf_memory_own(const rf_trace *trace, int nparts, double *bytes)
     }
 }
 
-/* Items by block; items without a block come first. first: [nblocks + 2]. */
+/* Sorts items by block; items without a block come first. first: [nblocks + 2]. */
 static void sort_by_block(const rf_trace *t, int64_t *first, int64_t *order)
 {
     const int32_t n = t->memory.nblocks;
@@ -86,7 +86,7 @@ int rf_memory_of_parts(const rf_trace *trace, const int *part, int nparts, doubl
     for (int32_t b = 0; b < t->memory.nblocks; b++) {
         for (int64_t k = first[b + 1]; k < first[b + 2]; k++) {
             const int p = part[order[k]];
-            bytes[p] += last[p] != b + 1 ? t->memory.block_bytes[b] : 0.0; /* the first one of the block there */
+            bytes[p] += last[p] != b + 1 ? t->memory.block_bytes[b] : 0.0; /* first item of the block in this part */
             last[p] = b + 1;
         }
     }
@@ -101,7 +101,7 @@ done:
     return code;
 }
 
-/* Least total need of all parts: each block stands in one part. least: the rank's own bytes where they are fewest. */
+/* Least total need of all parts, with each block in one part. least: smallest of the ranks' own bytes. */
 static int least_of_all(const rf_trace *t, int nparts, double *sum, double *least)
 {
     double *own = NULL;

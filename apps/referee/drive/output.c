@@ -29,7 +29,7 @@ void rf_result_free(rf_result *result)
     result->part = NULL;
 }
 
-/* Relative distance to a bound that counts as reaching it: sums of loads are rounded. */
+/* Relative distance to a bound that counts as reaching it, since sums of loads are rounded. */
 #define REACHED 1e-9
 
 static int find_nearest(rf_result *r)
@@ -57,7 +57,7 @@ done:
     return code;
 }
 
-/* The run stands before the methods of its number of parts. */
+/* The run's row comes before the methods of its number of parts. */
 int rf_result_make(const rf_judged *judged, int n, eqp_compared *rows, rf_result *result)
 {
     app_comparison *c = &result->comparison;
@@ -82,7 +82,6 @@ done:
     return code;
 }
 
-/* The row of the run with the same number of parts; -1: none. */
 static int find_run(const rf_result *r, int parts)
 {
     const app_comparison *c = &r->comparison;
@@ -116,7 +115,7 @@ done:
     return code;
 }
 
-/* How the maps do in all later phases. */
+/* Quality of the maps in all later phases. */
 static int later_table(const rf_result *r, char **text)
 {
     const char *const header[] = {
@@ -171,7 +170,7 @@ static void print_title(FILE *stream, const rf_result *r)
     }
 }
 
-/* The lower bound of the largest load, and the method that comes nearest. */
+/* Prints the lower bound of the largest load, and the closest method. */
 static void print_bound(FILE *stream, const rf_result *r, const rf_nearest *near)
 {
     const bool timed = r->problem->trace->timed;
@@ -287,7 +286,7 @@ static int set_head(const rf_result *r, const char *command, const eqp_field *bo
     return code;
 }
 
-/* phases.csv: a row as compare.csv has it. */
+/* Writes phases.csv: one row for each row of compare.csv. */
 static int write_later(const rf_result *r, eqp_message *message)
 {
     static const char *const column[] = {"method",        "parts",   "phases", "imbalance_mean",
@@ -319,7 +318,7 @@ done:
     return code;
 }
 
-/* loads.csv of the run: what its ranks took in each phase. Other programs of the project read that. */
+/* Writes the run's loads.csv, for other programs of the project: the load of each rank in each phase. */
 static int write_loads(const rf_result *r, eqp_message *message)
 {
     const rf_trace *t = r->problem->trace;
@@ -431,7 +430,7 @@ int rf_result_map(const rf_result *result, eqp_message *message)
         return EQP_ERR_UNKNOWN;
     }
     part = r->part[row - r->comparison.rows];
-    if (part == NULL) { /* the run's own */
+    if (part == NULL) {
         EQP_TRY(eqp_array_create(&run, t->n, sizeof *run));
         for (int64_t i = 0; i < t->n; i++) {
             run[i] = rf_trace_rank(t, p->at)[i];

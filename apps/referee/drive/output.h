@@ -12,12 +12,12 @@
 typedef struct rf_nearest {
     int parts;
     rf_bound bound;
-    const eqp_compared *row; /* of the lowest largest load that fits into memory; NULL: none fits */
+    const eqp_compared *row; /* the row with the lowest largest load that fits into memory; NULL: none fits */
     bool reached;            /* that row reaches the bound */
-    eqp_message proof;       /* the bound that keeps every map from fitting, if there is one; else empty */
+    eqp_message proof;       /* the bound that keeps every map from fitting; empty: none */
 } rf_nearest;
 
-/* A comparison with the row of the run among its rows, where there is one. */
+/* A comparison, with the run's own row if it has one. */
 typedef struct rf_result {
     const rf_settings *settings;
     const rf_problem *problem;
@@ -28,17 +28,17 @@ typedef struct rf_result {
     rf_nearest *nearest; /* [nnearest] of each number of parts; owned */
 } rf_result;
 
-/* Combines the rows of the library's comparison (taken over) and the judgements; result->problem is set. */
+/* Combines the rows of the library's comparison (ownership passes) with the judgements; sets result->problem. */
 int rf_result_make(const rf_judged *judged, int n, eqp_compared *rows, rf_result *result);
 void rf_result_free(rf_result *result);
 
-/* The text for people: owned by the caller. */
+/* Printed text: owned by the caller. */
 int rf_result_text(const rf_result *result, char **text);
 
-/* report.json, compare.csv, phases.csv. */
+/* Writes report.json, compare.csv and phases.csv. */
 int rf_result_report(const rf_result *result, const char *command, eqp_message *message);
 
-/* The map that --map is for. */
+/* Writes the map of --map. */
 int rf_result_map(const rf_result *result, eqp_message *message);
 
 #endif

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bits of the largest load in units of work: sums of all items still fit into 63. */
+/* Bits of the largest load in units of work; sums over all items still fit into 63. */
 #define LOAD_BITS 40
 
-/* Loads whose sum is 2^-20 to 2^20 seconds are not scaled; all other loads are, by at most 2^1000. */
+/* Loads with a sum of 2^-20 to 2^20 seconds are not scaled; others are, by at most 2^1000. */
 enum { USUAL = 20, MOST_SCALE = 1000 };
 
 static bool is_fixed(const rf_trace *t, int64_t item)
@@ -35,7 +35,6 @@ static int by_key(const void *a, const void *b)
     return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->item > y->item) - (x->item < y->item);
 }
 
-/* Hilbert keys of all items. */
 static int find_keys(const rf_trace *t, uint64_t *key)
 {
     double low[3] = {INFINITY, INFINITY, INFINITY}, side = 0.0;
@@ -61,7 +60,7 @@ done:
     return code;
 }
 
-/* Without positions the curve is the order of the items' numbers. */
+/* Without positions the curve follows the items' numbers. */
 static int make_curve(rf_problem *p)
 {
     const rf_trace *t = p->trace;
@@ -93,7 +92,7 @@ done:
     return code;
 }
 
-/* The edges of a phase: for k = 0 those of every phase, for k = 1 + i those of the i-th phase from `at` on. */
+/* Range of edges: for k = 0 the edges of every phase, for k = 1 + i those of the i-th phase from `at` on. */
 static void find_edges(const rf_trace *t, int64_t at, int k, int64_t *first, int64_t *end)
 {
     const int64_t like = k > 0 ? t->like[at + k - 1] : 0;
@@ -102,7 +101,7 @@ static void find_edges(const rf_trace *t, int64_t at, int k, int64_t *first, int
     *end = k > 0 ? t->edge_first[like + 1] : t->ncommon;
 }
 
-/* Counts the pins of each item, one place ahead, or fills them in. */
+/* Counts the pins of each item, shifted by one, or fills them in. */
 static void walk_pins(rf_problem *p, bool fill)
 {
     const rf_trace *t = p->trace;
@@ -121,7 +120,7 @@ static void walk_pins(rf_problem *p, bool fill)
     }
 }
 
-/* Senders and receivers among the items that may move. */
+/* Pins: senders and receivers among the movable items. */
 static int make_pins(rf_problem *p)
 {
     int64_t sum = 0;
@@ -157,7 +156,7 @@ static void find_senders(rf_problem *p)
     }
 }
 
-/* An item's load in the cycle that begins with the phase of an index. */
+/* An item's load in the cycle that begins with the phase of index `begin`. */
 static double cycle_load(const rf_trace *t, int64_t begin, int ncycle, int64_t item)
 {
     double sum = 0.0;
@@ -168,7 +167,7 @@ static double cycle_load(const rf_trace *t, int64_t begin, int ncycle, int64_t i
     return sum;
 }
 
-/* Powers of two: they lose nothing. */
+/* Scales are powers of two, which are exact. */
 static double find_scale(const rf_trace *t, int64_t at, int ncycle)
 {
     double sum = 0.0;
@@ -272,13 +271,11 @@ void rf_problem_free(rf_problem *problem)
     *problem = (rf_problem){.nmoving = 0};
 }
 
-/* Units of work of an item in a phase. */
 static int64_t work_of(const rf_problem *p, int64_t phase, int64_t item)
 {
     return llround(p->scale * rf_trace_load(p->trace, phase)[item] / p->quantum);
 }
 
-/* An item's work in the whole cycle and in each phase. */
 static int add_work(const rf_problem *p, int64_t item, eqp_survey *owners, eqp_owner *owner)
 {
     double load[EQP_CYCLE_PHASES];
@@ -381,8 +378,8 @@ done:
     return code;
 }
 
-/* The data that an item sends to all its neighbours is one block; data of a single edge is another. Ghosts are
- * therefore items, whatever the number of edges into a part. */
+/* An item's data for all its neighbours is one block; data of a single edge is another. So ghosts are items, however
+ * many edges lead to a part. */
 static int tell_edge(const rf_problem *p, int64_t e, eqp_evaluation *evaluation)
 {
     const rf_trace *t = p->trace;
@@ -404,10 +401,10 @@ done:
     return code;
 }
 
-/* A byte is an element that a part holds. */
+/* A byte counts as an element that a part holds. */
 static const eqp_memory bytes_held = {.held = 1.0};
 
-/* Rank 0 tells of memory, as blocks count once for a part. */
+/* Rank 0 declares memory, since a block counts once per part. */
 static int tell_memory(const rf_problem *p, int nparts, eqp_evaluation *evaluation)
 {
     double *bytes = NULL;

@@ -50,7 +50,7 @@ static const app_option table[] = {
      .help = "with --map: the compared method whose map is written"},
 };
 
-/* Texts of the shared rows for traces: nothing is computed and no step is made. */
+/* Texts of the shared rows for traces, which compute nothing and make no steps. */
 static const app_option_text texts[] = {
     {.name = "generate", .absent = true},
     {.name = "restart", .absent = true},
@@ -134,10 +134,10 @@ int rf_settings_complete(rf_settings *s, eqp_message *message)
         s->run.compare_text = "count,sfc,tiles,greedy,auto"; /* a build without Zoltan */
     }
     s->run.snapshot = s->path[0];
-    s->run.costs = 1; /* loads are what the trace says */
+    s->run.costs = 1; /* loads come from the trace */
     s->has_phase = app_options_given(&command_line, s, "phase");
     s->run.parts_text = given ? s->run.parts_text : "1"; /* until the trace is read */
-    s->run.memory_text = NULL;                           /* likewise: a list of caps is checked then, too */
+    s->run.memory_text = NULL; /* until the trace is read, when lists of caps are checked too */
     EQP_TRY(app_run_choose("equipoise-compare", &rf_methods, &s->run, message));
     s->run.parts_text = given ? s->run.parts_text : NULL;
     EQP_TRY(app_memory_cap_parse(memory != NULL ? memory : "none", &s->run.capacities, &inner));

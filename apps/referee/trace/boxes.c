@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reduced diagnostics LoadBalanceCosts of WarpX: one line per step with a group of columns per box. The header
+/* Reader of WarpX's reduced diagnostics LoadBalanceCosts: one line per step with a group of columns per box. The header
  * is `#[1]step() [2]time(s) [3]cost_box_0() [4]proc_box_0() ...`; a step with fewer boxes than the largest one is
  * filled with NaN. Level and lowest cell identify a box: a regrid makes new boxes. */
 #include "keys.h"
@@ -16,7 +16,7 @@ static const char *const field_name[NFIELDS] = {"cost", "proc", "lev", "i_low", 
 /* Most levels: each doubles the cells along an axis. */
 enum { MOST_LEVELS = 30 };
 
-/* Which field of which box a column is; box -1: none that is read. */
+/* Field and box of a column; box -1: ignored. */
 typedef struct column {
     int32_t field;
     int64_t box;
@@ -24,10 +24,10 @@ typedef struct column {
 
 typedef struct boxes {
     rf_build *build;
-    int64_t ncolumns, column_room, nboxes; /* nboxes: in a line at most */
+    int64_t ncolumns, column_room, nboxes; /* nboxes: most in a line */
     column *column;
     double *value; /* [nboxes][NFIELDS] of this line */
-    rf_keys known; /* level and lowest cell: boxes of the first step keep the numbers that WarpX gives them */
+    rf_keys known; /* level and lowest cell; boxes of the first step keep WarpX's numbers */
     eqp_message *message;
 } boxes;
 
@@ -143,7 +143,7 @@ static int read_line(boxes *b, char *line, char separator)
     }
     for (int64_t i = 0; i < b->nboxes; i++) {
         const double *value = b->value + i * NFIELDS;
-        if (!isnan(value[COST]) || !isnan(value[PROC])) { /* else this step has no such box */
+        if (!isnan(value[COST]) || !isnan(value[PROC])) { /* else this step lacks the box */
             EQP_TRY(take_box(b, step, value));
         }
     }
@@ -161,7 +161,7 @@ int rf_read_boxes(rf_build *build, const char *path, eqp_message *message)
 
     EQP_TRY(rf_build_open(build, path, "line"));
     EQP_TRY(rf_lines_open(path, &lines, message));
-    EQP_TRY(rf_build_timed(build, false, message)); /* seconds or a heuristic: the file does not say */
+    EQP_TRY(rf_build_timed(build, false, message)); /* the file does not distinguish seconds from a heuristic */
     for (;;) {
         EQP_TRY(rf_lines_next(&lines, build, &end, message));
         if (end) {

@@ -117,7 +117,7 @@ static int find_item(rf_build *b, int64_t id, int64_t *index, eqp_message *messa
                     : rf_build_refuse(b, EQP_ERR_DATA, message, "item %lld: numbers begin with 0", (long long)id));
     EQP_TRY(rf_keys_take(&b->items, &id, index));
     if (b->items.n > before) {
-        /* where it fails the item is there without its record: nothing more is read then */
+        /* On failure the item has no record; nothing more is read then. */
         EQP_TRY(eqp_array_reserve(&b->item, &b->item_room, b->items.room, sizeof *b->item));
         b->item[*index] = (rf_kept_item){.centre_phase = RF_NONE, .bytes = RF_NONE, .needs = {.block = -1}};
     }
@@ -196,7 +196,7 @@ done:
     return code;
 }
 
-/* Positions of the requested phase, by default of the first one. */
+/* Takes positions of the requested phase, by default of the first one. */
 static void take_place(const rf_build *b, const rf_row *row, rf_kept_item *item)
 {
     const bool first = item->centre_phase == RF_NONE;
@@ -292,7 +292,7 @@ int rf_build_repeat(rf_build *build, int64_t first, int64_t last, int64_t row, i
     int64_t p;
     int code;
 
-    for (int64_t phase = first; phase <= last && !named; phase++) { /* else the file before has named them */
+    for (int64_t phase = first; phase <= last && !named; phase++) { /* else the previous file has named them */
         EQP_TRY(rf_keys_take(&b->phases, &phase, &p));
     }
     EQP_TRY(eqp_array_reserve(&b->repeat, &b->repeat_room, b->nrepeats + 1, sizeof *b->repeat));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A trace in the making: readers tell of items row by row, in any order. Private to this folder. */
+/* A trace under construction: readers add items row by row, in any order. Private to this folder. */
 #ifndef RF_BUILD_H
 #define RF_BUILD_H
 
@@ -16,9 +16,9 @@
 /* Memory of an item in bytes, 0 to 2^60. */
 typedef struct rf_needs {
     bool known;
-    double held, working; /* wherever it is, and while it is computed */
+    double held, working; /* at all times, and while it is computed */
     double block_bytes;   /* of its shared block */
-    int64_t block;        /* number of that block, >= 0; else there is none */
+    int64_t block;        /* number of that block, >= 0; negative: none */
     double rank_bytes;    /* of its rank itself */
 } rf_needs;
 
@@ -32,10 +32,9 @@ typedef struct rf_row {
     double centre[3]; /* finite */
     bool placed;      /* centre is known */
     bool fixed;
-    rf_needs needs; /* the largest of all phases count */
+    rf_needs needs; /* the largest values of all phases count */
 } rf_row;
 
-/* A row as it is kept. */
 typedef struct rf_kept_row {
     int32_t item, phase, rank;
     double load;
@@ -50,17 +49,16 @@ typedef struct rf_kept_edge {
     int32_t path;
 } rf_kept_edge;
 
-/* Properties of an item in all phases. */
 typedef struct rf_kept_item {
     double centre[3];
-    int64_t centre_phase; /* whose; RF_NONE: it has no position */
+    int64_t centre_phase; /* phase of the position; RF_NONE: no position */
     rf_needs needs;
     int64_t bytes;
     char *name;
     bool seen, fixed;
 } rf_kept_item;
 
-/* Phases of a file that repeat the phase before them, with its rows of the build. */
+/* Phases of a file that repeat the previous phase, with that phase's rows of the build. */
 typedef struct rf_kept_repeat {
     int64_t first, last, row, end;
 } rf_kept_repeat;
@@ -68,10 +66,10 @@ typedef struct rf_kept_repeat {
 /* A file and the rank that wrote it. */
 typedef struct rf_kept_file {
     const char *path; /* borrowed */
-    int64_t rank;     /* whose file it is; RF_NONE: not said */
+    int64_t rank;     /* of the file; RF_NONE: unknown */
 } rf_kept_file;
 
-/* Readers set `number` to the place in the file of what they read. */
+/* Readers set `number` to their position in the file. */
 typedef struct rf_build {
     int64_t wanted;
     rf_keys items, phases, blocks;
@@ -85,9 +83,9 @@ typedef struct rf_build {
     int64_t npaths, path_room;
     const char *unit;
     int64_t number;
-    bool ranked, sized, placed, named, held, needy; /* there are such rows */
-    bool untimed;                                   /* there are loads of no known unit */
-    int64_t nranks;                                 /* as a file declares; RF_NONE: none does */
+    bool ranked, sized, placed, named, held, needy; /* some rows have these */
+    bool untimed;                                   /* some loads have no known unit */
+    int64_t nranks;                                 /* declared by a file; RF_NONE: undeclared */
     rf_kept_repeat *repeat;
     int64_t nrepeats, repeat_room, nrepeated, left_out;
     eqp_message note;
@@ -98,47 +96,45 @@ typedef struct rf_build {
 int rf_build_create(int64_t wanted, rf_build **build);
 void rf_build_free(rf_build *build);
 
-/* Begins a file: path is borrowed until the build is freed. Messages begin with it and with build->number of what the
- * unit says ("line", "task"). */
+/* Begins a file; path is borrowed until the build is freed. Messages begin with the path and build->number, in units
+ * such as "line" or "task". */
 int rf_build_open(rf_build *build, const char *path, const char *unit);
 
 /* "PATH: UNIT NUMBER: WHAT" */
 void rf_build_say(const char *path, const char *unit, int64_t number, const char *what, eqp_message *message);
-/* The same of the present place. Returns code. */
+/* The same for the present position. Returns code. */
 int rf_build_refuse(const rf_build *build, int code, eqp_message *message, const char *format, ...) EQP_PRINTF(4, 5);
 
-/* Adds a row; values are checked. index: number of the item, in the order of appearance; may be NULL. */
+/* Adds a row and checks its values. index: number of the item, in order of appearance; NULL allowed. */
 int rf_build_row(rf_build *build, const rf_row *row, int64_t *index, eqp_message *message);
 
-/* A name for an item that rf_build_row() has numbered (owned by the build from now on, even on error); ignored where it
- * has one. */
+/* Names an item numbered by rf_build_row(). The build owns the name, even on error; ignored if the item has one. */
 int rf_build_name(rf_build *build, int64_t index, char *name);
 
-/* An edge by the items' own numbers. phase: RF_NONE: of every phase. bytes: >= 0, or RF_NONE. */
+/* Adds an edge between items by their own numbers. phase: RF_NONE: every phase. bytes: >= 0, or RF_NONE. */
 int rf_build_edge(rf_build *build, int64_t from, int64_t to, int64_t bytes, int64_t phase, eqp_message *message);
 
-/* Declares the number of ranks. */
 int rf_build_nranks(rf_build *build, int64_t nranks, eqp_message *message);
 
-/* Declares the unit of the loads that follow: seconds, or unknown. The same in all files. */
+/* Declares the unit of the following loads: seconds, or unknown. It must be the same in all files. */
 int rf_build_timed(rf_build *build, bool timed, eqp_message *message);
 
-/* Makes the trace. lenient: edges to unknown items are left out and counted, not refused. nranks: declared by the user;
- * 0: not declared. */
+/* Makes the trace. lenient: edges to unknown items are omitted and counted, not refused. nranks: declared by the user;
+ * 0: undeclared. */
 int rf_build_finish(rf_build *build, const char *format, bool lenient, int nranks, rf_trace **trace,
                     eqp_message *message);
 
-/* Phases first to last of the file at hand are like the one before them, which had the rows from `row` to `end`:
- * numbers of rows. */
+/* Declares that phases first to last of the present file equal the previous phase, which had the rows from `row` to
+ * `end`. */
 int rf_build_repeat(rf_build *build, int64_t first, int64_t last, int64_t row, int64_t end);
 
-/* Something for the user: trace->note. The first two count. */
+/* Adds a note for the user to trace->note; only the first two are kept. */
 void rf_build_note(rf_build *build, const char *format, ...) EQP_PRINTF(2, 3);
 
-/* All of a file at once: owned by the caller. */
+/* Reads a whole file: owned by the caller. */
 int rf_read_bytes(const char *path, char **bytes, int64_t *size, eqp_message *message);
 
-/* One end of a message of vt. */
+/* One end of a vt message. */
 typedef struct rf_vt_end {
     int64_t id;                 /* RF_NONE: by its name */
     int64_t name[RF_KEY_WORDS]; /* kind, sequence number, home or -1 */
@@ -149,7 +145,7 @@ typedef struct rf_vt_message {
     int64_t bytes, phase;
 } rf_vt_message;
 
-/* Names of tasks of vt in all files, and the messages that refer to them. Starts from zeros but keys.more. */
+/* Names of vt's tasks in all files, and messages that refer to them. Start from zeros except keys.more. */
 typedef struct rf_vt_names {
     rf_keys keys;
     int64_t *id; /* [keys.n] of the task, or RF_NONE */
@@ -157,19 +153,19 @@ typedef struct rf_vt_names {
     int64_t room, nmessages, message_room;
 } rf_vt_names;
 
-/* The readers: of a file that was told by its beginning. */
+/* ---- Readers, selected by the beginning of a file ---- */
 int rf_read_text(rf_build *build, const char *path, bool edges_only, eqp_message *message);
-/* True if the first line that is no comment is the header of a table of items or edges. */
+/* True if the first non-comment line is the header of a table of items or edges. */
 bool rf_is_table(const char *text);
 int rf_read_boxes(rf_build *build, const char *path, eqp_message *message);
-/* EQP_ERR_UNKNOWN for JSON of another kind. names: of the files before this one. */
+/* EQP_ERR_UNKNOWN for other JSON. names: of the previous files. */
 int rf_read_vt(rf_build *build, const char *path, rf_vt_names *names, eqp_message *message);
 
-/* Adds the messages whose ends have no number of their own, when all files are read. */
+/* Adds the messages whose ends are known by name only, after all files were read. */
 int rf_vt_resolve(rf_build *build, const rf_vt_names *names, eqp_message *message);
 void rf_vt_names_free(rf_vt_names *names);
 int rf_read_hdf5(rf_build *build, const char *path, eqp_message *message);
-/* known: the objects of the dumps before this one. */
+/* known: objects of the previous dumps. */
 int rf_read_charm(rf_build *build, const char *path, int64_t phase, rf_keys *known, eqp_message *message);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dumps of Charm++ with +LBDump (versions 7 and 8): the statistics of one step of load balancing, packed field by
- * field in native layout. The file states the sizes and the byte order of its machine, and a version, but not if
- * objects have user data. Both layouts are tried: the right one ends where the file ends. */
+/* Reader of Charm++'s +LBDump files (versions 7 and 8): statistics of one load balancing step, packed field by field in
+ * native layout. The file states its machine's sizes and byte order, and a version, but not if objects have user data.
+ * So both layouts are tried: the right one ends at the end of the file. */
 #include "build.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 enum { HEAD = 16, NEWEST = 3, USER_DATA = 3 };
 static const unsigned char magic[4] = {0x10, 0xea, 0xbd, 0xf9};
 
-/* Receiver of a message. */
+/* Kinds of receivers. */
 enum { TO_PROCESSOR = 1, TO_OBJECT, TO_OBJECTS };
 
 typedef struct dump {
@@ -19,12 +19,12 @@ typedef struct dump {
     bool little, user_data;
     int word; /* bytes of a count */
     bool broken;
-    /* what was found */
+    /* contents */
     int64_t nprocs, nobjects, nmessages;
     const unsigned char *procs, *objects, *from, *messages;
 } dump;
 
-/* An object, as messages name it. */
+/* Identifies an object in messages. */
 typedef struct key {
     int64_t manager;
     uint64_t id;
@@ -122,7 +122,6 @@ static object take_object(dump *d)
     return o;
 }
 
-/* A message: its sender, and its receivers one by one. */
 typedef struct sending {
     int64_t source_pe; /* -1: an object */
     key sender;
@@ -170,10 +169,10 @@ static sending take_message(dump *d)
     return m;
 }
 
-/* Goes through a file in one layout: does it end where the file ends? */
+/* True if the file ends where this layout ends. */
 static bool fits(dump *d)
 {
-    skip(d, 4); /* objects that may move */
+    skip(d, 4); /* movable objects */
     d->nprocs = take_count(d, 41);
     d->procs = d->at;
     for (int64_t p = 0; p < d->nprocs && !d->broken; p++) {
@@ -196,7 +195,7 @@ static bool fits(dump *d)
     return !d->broken && d->at == d->end;
 }
 
-/* The identity of an item over all dumps: an object, or the background work of a processor (manager -1). */
+/* Identity of an item over all dumps: an object, or the background work of a processor (manager -1). */
 static void words_of(int64_t manager, uint64_t id, int64_t word[RF_KEY_WORDS])
 {
     word[0] = manager;
@@ -269,7 +268,7 @@ done:
     return code;
 }
 
-/* The item of an object; -1: it is not among the objects. */
+/* Item of an object; -1: unknown. */
 static int64_t find(const rf_keys *known, key k)
 {
     int64_t word[RF_KEY_WORDS];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From rows to the tables of a trace. */
+/* Converts rows into the tables of a trace. */
 #include "build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A trace in which items and phases hardly meet would make a table of nothing. */
+/* Limits the table of a trace in which few items occur in a phase. */
 #define CELLS_PER_ROW 64
 #define CELLS_AT_LEAST (INT64_C(1) << 20)
 
@@ -66,7 +66,7 @@ static int check_size(const rf_build *b, const int64_t *own, const rf_trace *t, 
     return EQP_OK;
 }
 
-/* Per item. The build's names become the trace's. */
+/* Fills data per item and moves the build's names into the trace. */
 static int fill_items(rf_build *b, const int64_t *place, rf_trace *t, eqp_message *message)
 {
     int code = EQP_OK;
@@ -104,7 +104,7 @@ done:
     return code;
 }
 
-/* The rank of an item in phases without it: the rank in the phase before, else in the next one. */
+/* In phases without an item its rank is that of the previous phase, else of the next one. */
 static void fill_ranks(rf_trace *t)
 {
     for (int64_t i = 0; i < t->n; i++) {
@@ -120,7 +120,7 @@ static void fill_ranks(rf_trace *t)
     }
 }
 
-/* The first phase of a number that is not below. */
+/* First phase with a number >= the given one. */
 static int64_t first_phase(const rf_trace *t, int64_t number)
 {
     int64_t low = 0, high = t->nphases;
@@ -136,8 +136,8 @@ static int64_t first_phase(const rf_trace *t, int64_t number)
     return low;
 }
 
-/* Which phases share a row: one that only repeats the one before it has that one's. own: [nphases + 1] how many phases
- * before it have rows of their own. */
+/* Phases that only repeat their predecessor share its row. own: [nphases + 1] number of earlier phases with rows of
+ * their own. */
 static int share_rows(const rf_build *b, const int64_t *phase, rf_trace *t, int64_t **own)
 {
     bool *told = NULL;
@@ -167,7 +167,7 @@ done:
     return code;
 }
 
-/* The next phase with a row of its own that the file repeats from its predecessor; p: the last one, -1 at first. */
+/* Next phase with its own row that the file repeats from its predecessor; p: the last one, initially -1. */
 static int64_t next_copy(const rf_trace *t, const int64_t *own, const rf_kept_repeat *repeat, int64_t p)
 {
     const int64_t end = first_phase(t, repeat->last + 1);
@@ -207,7 +207,7 @@ static void take_load(const rf_build *b, const int64_t *item, const rf_kept_row 
     }
 }
 
-/* The rows of files in which a phase is like the one before it, while other files have new ones. */
+/* Copies rows of files that repeat a phase in which other files have new rows. */
 static void copy_rows(const rf_build *b, const int64_t *item, const int64_t *own, rf_trace *t)
 {
     for (int64_t k = 0; k < b->nrepeats; k++) {
@@ -231,14 +231,13 @@ static int by_rank(const void *a, const void *b)
     return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) : (x->file > y->file) - (x->file < y->file);
 }
 
-/* Declared number of ranks, or 0. */
 static int declared_ranks(const rf_build *b, int nranks)
 {
     return nranks > 0 ? nranks : b->nranks != RF_NONE ? (int)b->nranks : 0;
 }
 
-/* Files are each of one rank: two of one rank are two traces, and a rank without a file is not known to be idle, unless
- * ranks were declared. */
+/* Each file belongs to one rank. Two files of one rank are two traces, and a rank without a file is known to be idle
+ * only if ranks were declared. */
 static int check_files(rf_build *b, int nranks, rf_trace *t, eqp_message *message)
 {
     const int declared = declared_ranks(b, nranks);
@@ -276,7 +275,6 @@ done:
     return code;
 }
 
-/* Loads and ranks of all phases. */
 static int fill_loads(const rf_build *b, const int64_t *item, const int64_t *phase, const int64_t *own, rf_trace *t,
                       eqp_message *message)
 {
@@ -314,7 +312,6 @@ done:
     return code;
 }
 
-/* The number of ranks that the trace or the user declares. */
 static int fill_nranks(const rf_build *b, int nranks, rf_trace *t, eqp_message *message)
 {
     const int declared = declared_ranks(b, nranks);
@@ -333,7 +330,6 @@ static int fill_nranks(const rf_build *b, int nranks, rf_trace *t, eqp_message *
     return EQP_OK;
 }
 
-/* Memory of items, blocks and ranks. */
 static int fill_memory(rf_build *b, const int64_t *place, rf_trace *t)
 {
     rf_memory *m = &t->memory;
@@ -362,14 +358,14 @@ static int fill_memory(rf_build *b, const int64_t *place, rf_trace *t)
         most = b->rank_bytes[r] > most ? b->rank_bytes[r] : most;
     }
     for (int64_t r = 0; r < t->nranks && m->rank_bytes != NULL; r++) {
-        /* an idle rank has not said it */
+        /* Idle ranks do not state theirs. */
         m->rank_bytes[r] = r < b->rank_room && b->rank_bytes[r] > 0 ? b->rank_bytes[r] : most;
     }
 done:
     return code;
 }
 
-/* Where edge e belongs: 0 for those of every phase, 1 + phase, or -1 where it is left out. */
+/* Bin of edge e: 0 for every phase, 1 + phase, or -1 if omitted. */
 static int place_edge(const rf_build *b, const rf_kept_edge *e, const int64_t *item, const int64_t *phase, bool lenient,
                       int64_t *bin, eqp_message *message)
 {
@@ -440,7 +436,7 @@ int rf_build_finish(rf_build *build, const char *format, bool lenient, int nrank
     EQP_TRY(fill_loads(b, item, phase, own, t, message));
     EQP_TRY(fill_nranks(b, nranks, t, message));
     EQP_TRY(fill_memory(b, item, t));
-    free(b->row); /* what is left is smaller than the rows */
+    free(b->row); /* the remaining arrays are smaller than the rows */
     b->row = NULL;
     EQP_TRY(fill_edges(b, item, phase, lenient, t, message));
     t->note = b->note;

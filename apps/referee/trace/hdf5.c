@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The project's own layout in HDF5: /items/loads [phases][n] and what else is known. See docs/traces.md. */
+/* Reader of the project's HDF5 layout: /items/loads [phases][n] and optional data. See docs/traces.md. */
 #include "build.h"
 
 #include <hdf5.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No filter that is in use shrinks numbers by more. */
+/* Largest compression ratio of the usual filters. */
 #define MOST_COMPRESSION 4096
 
 /* A dataset of integers or reals. Zeros: absent. */
@@ -35,7 +35,7 @@ static int refuse(const reading *r, const char *name, const char *what)
     return EQP_ERR_FORMAT;
 }
 
-/* Nothing outside the file is read in its name. */
+/* False for links and data outside the file, which are never followed. */
 static bool is_here(hid_t file, const char *name)
 {
     H5L_info_t info;
@@ -53,7 +53,7 @@ static bool is_here(hid_t file, const char *name)
            info.type == H5L_TYPE_HARD;
 }
 
-/* Filters that HDF5 undoes safely whatever the file says of them. */
+/* True for filters that HDF5 decodes safely whatever the file contains. */
 static bool has_plain_filters(hid_t properties)
 {
     bool plain = true;
@@ -67,7 +67,7 @@ static bool has_plain_filters(hid_t properties)
     return plain;
 }
 
-/* Checks a dataset: numbers, stored in this file, no more than its bytes can hold. */
+/* Checks that a dataset has numbers, is stored in this file, and is no larger than its bytes allow. */
 static const char *look_at(dataset *d)
 {
     const hid_t type = H5Dget_type(d->id), space = H5Dget_space(d->id), properties = H5Dget_create_plist(d->id);
@@ -98,7 +98,7 @@ static const char *look_at(dataset *d)
     return wrong;
 }
 
-/* Opens a dataset, if it is there, with rows x columns numbers; -1: any number; columns 0: one dimension. */
+/* Opens a dataset, if present, with rows x columns numbers; -1: any number; columns 0: one dimension. */
 static int open_dataset(const reading *r, const char *name, int64_t rows, int64_t columns, dataset *d)
 {
     const char *wrong;
@@ -120,7 +120,7 @@ static int open_dataset(const reading *r, const char *name, int64_t rows, int64_
     return wrong == NULL ? EQP_OK : refuse(r, name, wrong);
 }
 
-/* Row `row` of a dataset of two dimensions, or with row -1 the whole, as of one of one dimension. type: of `into`. */
+/* Row `row` of a two-dimensional dataset; -1, or one dimension: all of it. type: of `into`. */
 static int read_row(const reading *r, const dataset *d, int64_t row, hid_t type, void *into)
 {
     const bool all = d->ndims == 1 || row < 0;
@@ -136,7 +136,7 @@ static int read_row(const reading *r, const dataset *d, int64_t row, hid_t type,
     return done ? EQP_OK : refuse(r, d->name, "cannot be read");
 }
 
-/* All of a dataset of one dimension; NULL where there is none. */
+/* Reads a one-dimensional dataset; NULL if absent. */
 static int read_ints(const reading *r, const dataset *d, int64_t **values)
 {
     int code = EQP_OK;
@@ -258,7 +258,7 @@ int rf_read_hdf5(rf_build *build, const char *path, eqp_message *message)
     void *user = NULL;
     int code;
 
-    /* HDF5 prints its errors unless it is told not to. */
+    /* Suppresses HDF5's own error output. */
     (void)H5Eget_auto2(H5E_DEFAULT, &print, &user);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     EQP_TRY(rf_build_open(build, path, "item"));

@@ -37,7 +37,7 @@ static int grow(rf_keys *t)
     int code;
 
     if (t->seed == 0) {
-        /* Without entropy a file that was made to collide is slow, not wrong. */
+        /* Without entropy a file made to collide is slow, not wrong. */
         t->seed = getentropy(&t->seed, sizeof t->seed) == 0 ? t->seed | 1 : 1;
     }
     EQP_TRY(eqp_array_create(&slot, size, sizeof *slot));
@@ -55,7 +55,6 @@ done:
     return code;
 }
 
-/* The slot of a key, or the empty one where it belongs. */
 static uint64_t look_up(const rf_keys *t, const int64_t *word, int64_t *probes)
 {
     uint64_t at = slot_of(t, t->size, word);
@@ -77,7 +76,7 @@ int rf_keys_take(rf_keys *keys, const int64_t *word, int64_t *number)
     int code = EQP_OK;
 
     for (int64_t guess = t->newest; guess < t->n && guess <= t->newest + 1; guess++) {
-        if (is_key(t, guess, word)) { /* as before, or the next one as in the phase before */
+        if (is_key(t, guess, word)) { /* the same key as before, or the next one in the previous phase's order */
             *number = t->newest = guess;
             return EQP_OK;
         }

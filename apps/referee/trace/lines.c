@@ -44,7 +44,7 @@ int rf_lines_next(rf_lines *lines, rf_build *build, bool *end, eqp_message *mess
     if (memchr(lines->line, '\0', (size_t)length) != NULL) {
         return rf_build_refuse(build, EQP_ERR_FORMAT, message, "a byte that is no text");
     }
-    if (lines->number == 1 && length >= 3 && memcmp(lines->line, "\xef\xbb\xbf", 3) == 0) { /* the mark of UTF-8 */
+    if (lines->number == 1 && length >= 3 && memcmp(lines->line, "\xef\xbb\xbf", 3) == 0) { /* byte order mark */
         length -= 3;
         memmove(lines->line, lines->line + 3, (size_t)length + 1);
     }
@@ -93,7 +93,7 @@ char *rf_field_next(char **rest, char separator)
     field += strspn(field, separator == '\t' ? " " : " \t");
     if (field[0] == '"' && (end = strchr(field + 1, '"')) != NULL && end[1] != '"' &&
         (end[1 + strspn(end + 1, " ")] == separator || end[1 + strspn(end + 1, " ")] == '\0')) {
-        *end = '\0'; /* within quotes separators are letters */
+        *end = '\0'; /* separators within quotes are text */
         end += 1 + strspn(end + 1, " ");
         *rest = *end != '\0' ? end + 1 : NULL;
         return field + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which files a trace consists of, and which reader each is for. */
+/* Finds the files of a trace and selects their readers. */
 #include "build.h"
 
 #include <equipoise/more/base.h>
@@ -18,7 +18,7 @@ static const char *const format_name[NFORMATS] = {
     [TEXT] = "table",     [BOXES] = "WarpX LoadBalanceCosts", [VT] = "vt load data",
     [HDF5_FILE] = "HDF5", [CHARM] = "Charm++ LBDump",         [STRANGER] = "no trace"};
 
-/* A file, as it was named or as it was met in a folder, where it may be none of the trace. */
+/* A file named by the user, or found in a folder, where it may not belong to the trace. */
 typedef struct file {
     char *path; /* owned */
     bool met;
@@ -51,7 +51,7 @@ done:
     return code;
 }
 
-/* Numbers in names count as numbers, as far as their lengths say: data.2.json before data.10.json. */
+/* Orders numbers in names by value: data.2.json before data.10.json. */
 static int by_name(const void *a, const void *b)
 {
     const char *x = ((const file *)a)->path, *y = ((const file *)b)->path;
@@ -130,7 +130,7 @@ static bool ends_with(const char *path, const char *ending)
     return length >= tail && strcmp(path + length - tail, ending) == 0;
 }
 
-/* Text has no other bytes below a blank. */
+/* Text has no other control characters. */
 static bool is_binary(const unsigned char *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -141,8 +141,8 @@ static bool is_binary(const unsigned char *bytes, size_t size)
     return false;
 }
 
-/* Files that are packed are named with the command that unpacks them. Brotli has no signature: vt packs by it unless it
- * is told not to, and calls the files .json or .json.br. */
+/* Names the command that unpacks a compressed file. Brotli has no signature: vt uses it by default and names the files
+ * .json or .json.br. */
 static const char *unpack_command(const char *path, const unsigned char *bytes, size_t size)
 {
     static const struct {
@@ -184,7 +184,7 @@ static format tell(const unsigned char *bytes, size_t size)
     if (at < size && bytes[at] == '{') {
         return VT;
     }
-    /* WarpX: the first box's columns stand at the very beginning. */
+    /* WarpX: the first box's columns are at the beginning of the header. */
     return at < size && bytes[at] == '#' && strstr((const char *)bytes, "cost_box_0") != NULL ? BOXES : TEXT;
 }
 
@@ -247,7 +247,7 @@ static int read_file(rf_build *build, const file *f, int64_t at, spanning *all, 
     return rf_read_text(build, f->path, false, message);
 }
 
-/* Reads a file, or passes it over where it lies in a folder with the trace and is none of it. */
+/* Reads a file; skips a file found in a folder that does not belong to the trace. */
 static int take_file(rf_build *build, file *f, int64_t at, spanning *all, eqp_message *message)
 {
     int code = f->format == STRANGER ? EQP_ERR_UNKNOWN : read_file(build, f, at, all, message);
@@ -295,7 +295,7 @@ done:
     return code;
 }
 
-/* Skipped files count: no file may be lost. */
+/* Includes skipped files, so that no output replaces one. */
 static int note_sources(const files *f, const char *edges, rf_trace *trace)
 {
     struct stat status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables of items and of edges: their header says which column is what. */
+/* Reader of tables of items and edges. The header names the columns. */
 #include "text.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@
 
 enum { ITEM, X, Y, Z, LOAD, PHASE, RANK, BYTES, FIXED, HELD, WORKING, BLOCK, BLOCK_BYTES, FROM, TO, NCOLUMNS };
 
-/* Names that a column may have, first the one that messages use. */
+/* Names of a column; messages use the first. */
 enum { MOST_NAMES = 6 };
 static const char *const names[NCOLUMNS][MOST_NAMES] = {
     [ITEM] = {"item", "id", "object", "task", "element", NULL},
@@ -30,28 +30,27 @@ static const char *const names[NCOLUMNS][MOST_NAMES] = {
     [TO] = {"to", "target", NULL},
 };
 
-/* Units that a load may have, in seconds. */
+/* Units of loads, in seconds. */
 static const struct unit {
     const char *name;
     double seconds;
 } units[] = {{"s", 1}, {"sec", 1}, {"seconds", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}};
 
-/* A table in the middle of its reading. */
 typedef struct table {
     rf_build *build;
     char separator;
     bool edges;           /* of edges, else of items */
     bool timed;           /* loads are seconds, else of no known unit */
-    char unread[41];      /* first column that is not read */
-    int nunread;          /* such columns */
-    char odd[40];         /* a word behind a load's name that is no unit, or "" */
+    char unread[41];      /* first column that is ignored */
+    int nunread;          /* number of ignored columns */
+    char odd[40];         /* suffix of a load's name that is no unit, or "" */
     int column[NCOLUMNS]; /* -1: absent */
     double unit;          /* of a load, in seconds */
     char *field[NCOLUMNS];
     eqp_message *message;
 } table;
 
-/* The unit behind a name: "load_ms", "load(ms)", "load [ms]". Cuts it off. */
+/* Cuts off the unit after a name: "load_ms", "load(ms)", "load [ms]". */
 static char *cut_unit(char *name)
 {
     char *at = strpbrk(name, "([");
@@ -84,8 +83,7 @@ static int find_column(const char *name)
     return -1;
 }
 
-/* Takes the unit behind a column's name; *known: false for a word that is no unit, behind another column's name then.
- */
+/* Applies the unit of a column; *known: false for an unknown word, as part of another column's name. */
 static int take_unit(table *t, int column, const char *unit, bool *known)
 {
     static const char *const sizes[] = {"kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib"};
@@ -106,7 +104,7 @@ static int take_unit(table *t, int column, const char *unit, bool *known)
         return EQP_OK;
     }
     if (column != BYTES && (column < HELD || column > BLOCK_BYTES)) {
-        return EQP_OK; /* positions come in any unit */
+        return EQP_OK; /* positions may have any unit */
     }
     for (k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
         if (strcasecmp(unit, sizes[k]) == 0) {
@@ -195,7 +193,7 @@ done:
     return code;
 }
 
-/* The field of a column in this row: NULL where there is no such column, or where it may be empty and is. */
+/* Field of a column in this row; NULL if the column is absent, or the field is empty where it may be. */
 static int get(const table *t, int column, bool may_be_empty, const char **field)
 {
     *field = t->column[column] >= 0 ? t->field[column] : NULL;
@@ -234,7 +232,7 @@ done:
     return code;
 }
 
-/* Only what stands there: a number of bytes may be empty, as may the block of an item that shares none. */
+/* Reads the given values only: a number of bytes may be empty, as may the block of an item that shares none. */
 static int read_needs(const table *t, rf_needs *needs)
 {
     bool there;
@@ -317,7 +315,6 @@ static int read_row(table *t, char *line)
     return t->edges ? read_edge(t) : read_item(t);
 }
 
-/* True for a header, which begins with a letter. */
 static bool is_header(const char *line)
 {
     line += strspn(line, " \t\"");
@@ -347,7 +344,7 @@ bool rf_is_table(const char *text)
     return (has[LOAD] && (has[ITEM] || has[RANK])) || (has[FROM] && has[TO]);
 }
 
-/* Comments, rows of empty cells, and the separator that a spreadsheet declares. */
+/* True for comments, rows of empty cells, and a spreadsheet's separator line. */
 static bool is_skipped(const char *line)
 {
     return line[strspn(line, " \t,;")] == '\0' || line[0] == '#' || strncasecmp(line, "sep=", 4) == 0;

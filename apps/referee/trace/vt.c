@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* DARMA vt's load data (LBDatafile): JSON, a file for each rank with the tasks that it had in each phase. */
+/* Reader of DARMA vt's load data (LBDatafile): JSON, one file per rank with its tasks in each phase. */
 #include "build.h"
 
 #include <jansson.h>
@@ -7,14 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How vt packs an element's number from its sequence number, home and kind: 2 bits of kind, 16 of the home. */
+/* vt's encoding of an element's number: sequence number, 16 bits of home, 2 bits of kind. */
 enum { KIND_BITS = 2, NODE_BITS = 16, KIND_STAYS = 2, KIND_MOVES = 3 };
 #define MOST_SEQUENCE (INT64_C(1) << (62 - KIND_BITS - NODE_BITS))
 
-/* Most phases of a file that the metadata say to be like the one before them. */
+/* Most phases of a file that the metadata declare equal to their predecessor. */
 #define MOST_PHASES 1000000
 
-/* A phase of the file, and its rows in the build. */
 typedef struct told {
     int64_t id, row, end;
 } told;
@@ -22,7 +21,7 @@ typedef struct told {
 typedef struct reading {
     rf_build *build;
     rf_vt_names *names;
-    int64_t phase; /* of which tasks are read */
+    int64_t phase; /* whose tasks are being read */
     int64_t tasks;
     told *told; /* [nphases] by number */
     int64_t nphases, repeated;
@@ -34,7 +33,7 @@ static int refuse(reading *r, const char *what)
     return rf_build_refuse(r->build, EQP_ERR_DATA, r->message, "%s in phase %lld", what, (long long)r->phase);
 }
 
-/* EQP_ERR_UNKNOWN for one that is not there. */
+/* EQP_ERR_UNKNOWN if absent. */
 static int get_int(const json_t *object, const char *name, int64_t *value)
 {
     const json_t *field = json_object_get(object, name);
@@ -57,7 +56,7 @@ static int get_real(const json_t *object, const char *name, double *value)
     return EQP_OK;
 }
 
-/* The name of an element in messages: kind, sequence number, and home or -1. False if it has none. */
+/* Name of an element in messages: kind, sequence number, and home or -1. False if it has none. */
 static bool get_name(const json_t *entity, int64_t name[RF_KEY_WORDS])
 {
     name[2] = -1;
@@ -66,7 +65,7 @@ static bool get_name(const json_t *entity, int64_t name[RF_KEY_WORDS])
     return get_int(entity, "collection_id", &name[0]) == EQP_OK && get_int(entity, "seq_id", &name[1]) == EQP_OK;
 }
 
-/* An element's number; EQP_ERR_UNKNOWN where it has none. *moves: whether it may. */
+/* Number of an element; EQP_ERR_UNKNOWN without one. *moves: true if it may move. */
 static int get_element(const json_t *entity, int64_t *id, bool *moves)
 {
     int64_t home = 0, sequence;
@@ -88,7 +87,7 @@ done:
     return code;
 }
 
-/* Remembers the number of a task by its name, with its home and without, for messages that say no more. */
+/* Stores a task's number under its name with and without home, for messages that have only the name. */
 static int remember(reading *r, const json_t *entity, int64_t id)
 {
     rf_vt_names *names = r->names;
@@ -100,7 +99,7 @@ static int remember(reading *r, const json_t *entity, int64_t id)
         const int64_t before = names->keys.n;
         EQP_TRY(rf_keys_take(&names->keys, name, &at));
         EQP_TRY(eqp_array_reserve(&names->id, &names->room, at + 1, sizeof *names->id));
-        names->id[at] = at == before || names->id[at] == id ? id : RF_NONE; /* RF_NONE: two tasks are called alike */
+        names->id[at] = at == before || names->id[at] == id ? id : RF_NONE; /* RF_NONE: two tasks have the same name */
         more = name[2] >= 0;
         name[2] = -1;
     }
@@ -108,7 +107,7 @@ done:
     return code;
 }
 
-/* The memory of a task, as vt's CCM balancer defines it. */
+/* Memory of a task, as defined by vt's CCM balancer. */
 static int read_needs(reading *r, const json_t *task, rf_row *row)
 {
     static const char *const names[] = {"task_footprint_bytes", "task_working_bytes", "task_serialized_bytes",
@@ -144,7 +143,7 @@ static int read_task(reading *r, const json_t *task)
     r->build->number = r->tasks++;
     EQP_TRY(get_element(entity, &row.item, &moves) == EQP_OK ? EQP_OK : refuse(r, "an entity without a number"));
     if (row.item == 0) {
-        return EQP_OK; /* vt's own object, which every rank has and no map moves */
+        return EQP_OK; /* vt's own object, present on every rank and never moved */
     }
     row.fixed = !moves;
     EQP_TRY(get_int(task, "node", &row.rank) == EQP_OK ? EQP_OK : refuse(r, "a task without 'node'"));
@@ -159,7 +158,7 @@ done:
     return code;
 }
 
-/* An element of a message: its number, or where it is a name alone RF_NONE with the name. */
+/* An end of a message: its number, or RF_NONE with its name. */
 static int get_end(const json_t *entity, rf_vt_end *end)
 {
     bool moves;
@@ -171,7 +170,7 @@ static int get_end(const json_t *entity, rf_vt_end *end)
     return get_element(entity, &end->id, &moves);
 }
 
-/* Messages between names wait until all tasks are known. */
+/* Messages between names are kept until all tasks are known. */
 static int add_message(reading *r, const rf_vt_end *from, const rf_vt_end *to, int64_t bytes)
 {
     rf_vt_names *names = r->names;
@@ -217,7 +216,7 @@ void rf_vt_names_free(rf_vt_names *names)
     free(names->message);
 }
 
-/* Only what goes from item to item depends on the map. */
+/* Keeps messages between items, since only they depend on the map. */
 static int read_communication(reading *r, const json_t *communication)
 {
     const json_t *from = json_object_get(communication, "from"), *to = json_object_get(communication, "to");
@@ -275,7 +274,7 @@ static int by_phase(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The last phase of the file before another one, or NULL. */
+/* Last phase of the file before another one, or NULL. */
 static const told *phase_before(const reading *r, int64_t phase)
 {
     int64_t low = 0, high = r->nphases;
@@ -303,7 +302,7 @@ static int repeat(reading *r, int64_t first, int64_t last)
     return rf_build_repeat(r->build, first, last, of->row, of->end);
 }
 
-/* Phases that are like the one before them are not in the file. */
+/* The file omits phases that equal their predecessor. */
 static int read_repeats(reading *r, const json_t *root)
 {
     const json_t *of = json_object_get(
@@ -332,7 +331,7 @@ done:
     return code;
 }
 
-/* The number in NAME.N.json, or RF_NONE. */
+/* N in NAME.N.json, or RF_NONE. */
 static int64_t rank_of_name(const char *path)
 {
     static const char ending[] = ".json";
@@ -350,7 +349,7 @@ static int64_t rank_of_name(const char *path)
     return at < end && at > 0 && path[at - 1] == '.' ? rank : RF_NONE;
 }
 
-/* The rank of a file, by its metadata or its name. */
+/* Rank of a file, from its metadata or its name. */
 static int read_rank(reading *r, const char *path, const json_t *root)
 {
     const json_t *metadata = json_object_get(root, "metadata");
@@ -372,7 +371,7 @@ done:
 
 static int load_json(const char *path, json_t **root, eqp_message *message)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, before the text */
+    static const char mark[] = "\xef\xbb\xbf"; /* byte order mark */
     json_error_t error;
     char *bytes = NULL;
     int64_t size = 0, skip;
@@ -391,7 +390,7 @@ done:
     return code;
 }
 
-/* vt also writes statistics of a run, which have phases, too. */
+/* vt also writes statistics of a run, which have phases too. */
 static bool is_load_data(const json_t *root)
 {
     const json_t *own = json_object_get(root, "type"),
@@ -401,7 +400,7 @@ static bool is_load_data(const json_t *root)
     return type == NULL || (json_is_string(type) && strcmp(json_string_value(type), "LBDatafile") == 0);
 }
 
-/* Files of equipoise-lazy --report: seconds of each rank in each step. Each rank is one item. */
+/* Reads equipoise-lazy's report: seconds of each rank in each step. Each rank is an item. */
 static int read_report(reading *r, const json_t *root)
 {
     const json_t *steps = json_object_get(root, "cpu_seconds"), *one, *seconds;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A map as vt's load data. OfflineLB reads the tasks of each phase as their destinations in it, and does nothing if
- * two phases are equal. The first phases therefore have the old places. */
+/* Writes a map as vt's load data. OfflineLB takes the tasks of each phase as their destinations, and does nothing if
+ * two phases are equal. So the first phases have the old places. */
 #include "trace.h"
 
 #include <equipoise/more/base.h>
@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The items of each part in one phase. */
 typedef struct sorted {
     int64_t *first; /* [nparts + 1] into order */
     int64_t *order; /* [n] */
@@ -52,7 +51,7 @@ done:
     return code;
 }
 
-/* Tasks of the phase with index p, under any number, on one part. */
+/* Tasks of one part in the phase of index p, written under `number`. */
 static void write_tasks(FILE *stream, const rf_trace *t, const sorted *s, int part, int64_t p, int64_t number)
 {
     bool begins = true;
@@ -61,7 +60,7 @@ static void write_tasks(FILE *stream, const rf_trace *t, const sorted *s, int pa
     for (int64_t k = s->first[part]; k < s->first[part + 1]; k++) {
         const int64_t i = s->order[k];
         const double load = rf_trace_load(t, p)[i];
-        if (!signbit(load)) { /* else it was not there */
+        if (!signbit(load)) { /* the item was present */
             fprintf(stream, "%s\n{\"entity\":%s,\"node\":%d,\"resource\":\"cpu\",\"time\":%.17g}", begins ? "" : ",",
                     t->name[i], part, load);
             begins = false;
@@ -82,7 +81,7 @@ done:
     return code;
 }
 
-/* vt wants phases that are not in the file to be listed. */
+/* vt requires a list of phases that the file omits. */
 static void write_head(FILE *stream, const rf_trace *t, int part)
 {
     int64_t next = 0;

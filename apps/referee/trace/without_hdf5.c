@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reader of HDF5 in a build without that library. */
+/* Replaces the HDF5 reader in a build without HDF5. */
 #include "build.h"
 
 int rf_read_hdf5(rf_build *build, const char *path, eqp_message *message)

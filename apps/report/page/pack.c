@@ -46,7 +46,7 @@ done:
 
 /* ---- loads.csv ---- */
 
-/* Seconds of all ranks in all steps: at most a quarter of a million values each. */
+/* Seconds of all ranks in all steps: at most a quarter of a million values. */
 typedef struct table {
     app_loads loads;
     int64_t steps, every, seen; /* seen: steps so far */
