@@ -15,7 +15,6 @@ static double *sorted_radii(const bodies *all)
     return r;
 }
 
-/* Sums over bodies [first, first + n), with the forces of these alone. */
 static bh_sums sums_of_some(const bodies *all, int64_t first, int64_t n, double eps)
 {
     bodies some = {n, eps, {0}};
@@ -110,12 +109,12 @@ TEST(no_two_particles_share_a_place)
         for (int64_t i = 1; i < all.n; i++) {
             same += x[i] == x[i - 1];
         }
-        assert_true(same <= (kind == 4 ? 20 : 0)); /* haloes of one particle have it in their centre */
+        assert_true(same <= (kind == 4 ? 20 : 0)); /* a halo of one particle has it at the center */
     }
 }
 
-/* Lagrangian radii against the mass profile M(r) of the sphere, cut off at its limit. Errors of a fraction f of n
- * random pairs have a deviation below sqrt(f (1 - f) 2 / n); four of these are allowed. */
+/* Lagrangian radii against the truncated mass profile M(r) of the sphere. A fraction f of n random pairs has the
+ * standard deviation sqrt(f (1 - f) 2 / n); four of these are allowed. */
 static void check_profile(const char *text, double (*inside)(double s), double a, double limit)
 {
     static const double fraction[] = {0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98};
@@ -170,7 +169,7 @@ TEST(directions_are_isotropic)
                 }
                 cross += u[0] * u[1] / size / (double)all.n;
             }
-            for (int k = 0; k < 3; k++) { /* deviations: 0.0026 and 0.0013, the latter more for mates */
+            for (int k = 0; k < 3; k++) { /* deviations: 0.0026 and 0.0013, the latter larger for mates */
                 assert_near(mean[k], 0, 0.013);
                 assert_near(square[k], 1 / 3.0, 0.008);
             }
@@ -235,7 +234,7 @@ TEST(spheres_are_in_virial_equilibrium)
     }
 }
 
-/* The two galaxies: bound and near equilibrium by themselves, on a parabola about each other, spinning. */
+/* Two galaxies, each bound and near equilibrium, on a mutual parabola, spinning. */
 TEST(disks_are_two_galaxies_on_a_parabola)
 {
     SKIP_IF(slow_here());
@@ -255,10 +254,9 @@ TEST(disks_are_two_galaxies_on_a_parabola)
     assert_near(d, 30, 0.7);
     assert_near(v2, 2 / 30.0, 1e-10);
     assert_true(dx[0] * dv[0] + dx[1] * dv[1] + dx[2] * dv[2] < 0); /* they approach */
-    double spin = 30 * dv[1];                                       /* the exact places differ by (30, 0, 0) */
+    double spin = 30 * dv[1];                                       /* exact positions differ by (30, 0, 0) */
     assert_near(spin * spin / 2, 3, 1e-10);
-    /* The motion of the whole is taken off: it adds to the kinetic energy and to x.a nothing but rounding of the field.
-     */
+    /* The bulk motion is subtracted: it adds to the kinetic energy, and only rounding to x.a. */
     double inner = one.kinetic - 0.5 *
                                      (one.momentum[0] * one.momentum[0] + one.momentum[1] * one.momentum[1] +
                                       one.momentum[2] * one.momentum[2]) /
@@ -266,7 +264,8 @@ TEST(disks_are_two_galaxies_on_a_parabola)
     assert_near(-2 * inner / one.virial, 1, 0.12);
 }
 
-/* The first 40 % of a galaxy are its disc: thin, exponential, in rotation. Ratio 1 and no inclination: plane z = 0. */
+/* The first 40 % of a galaxy are its disc: thin, exponential, rotating. Ratio 1 and inclination 0: in the plane z =
+ * 0. */
 TEST(discs_are_thin_exponential_and_rotate)
 {
     SKIP_IF(slow_here());
@@ -290,7 +289,7 @@ TEST(discs_are_thin_exponential_and_rotate)
     assert_true(spin > 0.9 * speed);
 }
 
-/* The particles of a halo follow each other in the order; a jump farther than any halo is wide begins the next one. */
+/* Particles of a halo are consecutive; a jump wider than any halo begins the next one. */
 static int64_t halo_masses(const char *text, double *mass, int64_t most)
 {
     FREED_BY(free_bodies) bodies all = generate(text, 0);
@@ -309,7 +308,7 @@ static int64_t halo_masses(const char *text, double *mass, int64_t most)
     return n;
 }
 
-/* The exponent by maximum likelihood for a power law between the limits: mean of log M is what it should be. */
+/* Maximum likelihood for a power law between limits: the mean of log M has its expected value. */
 TEST(cluster_masses_follow_the_power_law)
 {
     SKIP_IF(slow_here());
@@ -320,7 +319,7 @@ TEST(cluster_masses_follow_the_power_law)
         char text[128];
         snprintf(text, sizeof text, "clusters:n=400000,haloes=5000,range=30,slope=%g,seed=3", slope[i]);
         int64_t n = halo_masses(text, mass, 5100);
-        assert_true(n > 4970 && n <= 5000); /* two haloes that follow each other may touch */
+        assert_true(n > 4970 && n <= 5000); /* consecutive haloes may touch */
         double least = INFINITY, mean = 0, square = 0;
         for (int64_t h = 0; h < n; h++) {
             least = fmin(least, mass[h]);
@@ -328,7 +327,7 @@ TEST(cluster_masses_follow_the_power_law)
         for (int64_t h = 0; h < n; h++) {
             mean += log(mass[h] / least) / (double)n;
         }
-        /* Of y = log M with density exp((1 - slope) y) on [0, log 30]: the mean, and a bound of its deviation. */
+        /* y = log M has the density exp((1 - slope) y) on [0, log 30]; its mean and a bound of the deviation. */
         double top = log(30), rate = slope[i] - 1;
         double wanted = rate == 0 ? top / 2 : 1 / rate - top * exp(-rate * top) / (1 - exp(-rate * top));
         square = fmin(top * top / 12, rate == 0 ? INFINITY : 1 / (rate * rate));
@@ -386,7 +385,6 @@ TEST(failing_allocations_are_reported)
     }
 }
 
-/* Words of --generate, valid and invalid. */
 TEST(what_is_not_said_has_the_default)
 {
     const int nkinds = bh_generators.nkinds;
@@ -413,7 +411,6 @@ TEST(what_is_not_said_has_the_default)
     assert_true(made.value[2] == 2.5 && made.value[4] == 16);
 }
 
-/* Every key of every kind takes its limits and nothing beyond. */
 TEST(ranges_are_refused_beyond_their_ends)
 {
     const int nkinds = bh_generators.nkinds;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every kernel that this CPU runs against the plain one: all lengths of lists, numbers of targets and scales; what
- * single precision cannot hold. What a cell's field is, is in test_bh_force.c. */
+/* Every kernel available on this CPU against the plain one: all lengths of lists, numbers of targets, scales, and
+ * numbers beyond single precision. test_bh_force.c tests the field of a cell. */
 #include <equipoise/more/random.h>
 
 #include "bh_bodies.h"
@@ -14,7 +14,7 @@
 
 static bool (*unit_next_round)(void) = next_kernel;
 
-/* Targets in a small box, particles in and around it, cells outside; and their field. */
+/* Targets in a small box, particles in and around it, cells outside, and their field. */
 typedef struct scene {
     double unit, mass, eps, G;
     bh_cell cell[CELLS + 1]; /* the first one is the root */
@@ -34,8 +34,8 @@ static double uniform(int what, int64_t i)
     return eqp_random_uniform(21, (uint64_t)what, (uint64_t)i);
 }
 
-/* Cells of side 0.02 to 0.1 units at 1 to 4 units from the targets, which are in a box of 0.5 units; the root cube has
- * 16. `at` is the targets' place. */
+/* Cells of side 0.02 to 0.1 units, 1 to 4 units from the targets, which fill a box of 0.5 units; the root cube has 16.
+ * at: position of the targets. */
 static void make_scene(double unit, double mass, double eps, const double at[3], scene *s)
 {
     static const double root_mass = 1000;
@@ -75,7 +75,7 @@ static void make_scene(double unit, double mass, double eps, const double at[3],
     s->ntargets = TARGETS;
 }
 
-/* A list of ncells cells, and of particles in runs of 0 to 20. */
+/* A list of ncells cells, and particles in runs of 0 to 20. */
 static void set_list(scene *s, int64_t ncells, int64_t npoints)
 {
     int64_t n = 0, next = 0;
@@ -106,8 +106,8 @@ static void compute(const scene *s, const char *with, bh_precision in, field *go
     bh_kernel_free(kernel);
 }
 
-/* Sums of the magnitudes of all terms at one target: of the acceleration, of the potential, and of what an error of
- * `places` in the distances does to the acceleration. */
+/* Sums of magnitudes of all terms at one target: for the acceleration, the potential, and the acceleration's error due
+ * to an error of `places` in distances. */
 static void magnitudes(const scene *s, int64_t t, double places, double sum[3])
 {
     sum[0] = sum[1] = sum[2] = 0;
@@ -135,7 +135,7 @@ static void magnitudes(const scene *s, int64_t t, double places, double sum[3])
     }
 }
 
-/* Relative to the magnitudes: rounding of the terms, of the sums and (in single precision) of the places. */
+/* Relative to the magnitudes: rounding of terms, of sums and, in single precision, of positions. */
 static void assert_close(const scene *s, const field *got, const field *wanted)
 {
     const bool mixed = kernel_precision == BH_MIXED;
@@ -215,14 +215,14 @@ TEST(huge_and_tiny_scales_far_from_the_origin)
     }
 }
 
-/* Beyond what squares can hold there is only the plain kernel left; the answer is the same. */
+/* If squares overflow, only the plain kernel is left; the result is the same. */
 TEST(coordinates_whose_squares_overflow)
 {
     static scene s;
     field got, wanted;
 
     make_scene(1e160, 1, 0, middle, &s);
-    set_list(&s, 0, 60); /* moments of cells would overflow themselves */
+    set_list(&s, 0, 60); /* cell moments would overflow */
     compute(&s, "plain", BH_DOUBLE, &wanted);
     compute(&s, kernel_name, kernel_precision, &got);
     assert_memory_equal(&got, &wanted, sizeof got);
@@ -231,7 +231,7 @@ TEST(coordinates_whose_squares_overflow)
     }
 }
 
-/* Thousands of particles in one point have no force on each other, and all that is around still has. */
+/* Thousands of particles at one point exert no force on each other; all other forces act. */
 TEST(coincident_particles)
 {
     static scene s;
@@ -251,7 +251,7 @@ TEST(coincident_particles)
         }
         set_list(&s, 20, 1300);
         compare(&s);
-        set_list(&s, 0, 50); /* among them one that is elsewhere, or some */
+        set_list(&s, 0, 50); /* one of them, or some, elsewhere */
         s.first[0] = 51;
         s.list.nruns = 1;
         s.count[0] = s.list.nsources = 49;
@@ -264,7 +264,8 @@ TEST(coincident_particles)
     }
 }
 
-/* Masses that single precision would take for 0 pull a target that nothing else pulls; masses of 0 pull nothing. */
+/* Masses that underflow in single precision attract a target that nothing else attracts; zero masses attract
+ * nothing. */
 TEST(masses_of_any_size)
 {
     static const double mass[] = {1e-60, 1e-44, 1e-30, 0, 1e30, 1e60};
@@ -288,7 +289,7 @@ TEST(masses_of_any_size)
         set_list(&s, 0, 40);
         compare(&s);
     }
-    make_scene(1, 1, 0.05, middle, &s); /* most are without mass, one is light */
+    make_scene(1, 1, 0.05, middle, &s); /* most are massless, one is light */
     for (int p = 0; p < POINTS; p++) {
         s.x[3][p] *= p == 17 ? 1e-50 : 0;
     }
@@ -296,7 +297,7 @@ TEST(masses_of_any_size)
     compare(&s);
 }
 
-/* A close pair in a wide group: single precision could not tell the two apart. */
+/* A close pair in a wide group, which single precision cannot separate. */
 TEST(near_things_in_wide_groups)
 {
     static const double eps[] = {0, 1e-9, 1e-6, 1e-4};
@@ -324,8 +325,7 @@ TEST(near_things_in_wide_groups)
     }
 }
 
-/* However targets are handed in, each gets the same bits, as long as they are the same group (or precision is double).
- */
+/* Each target gets the same bits in any batch of the same group, or in any batch in double precision. */
 TEST(the_order_of_targets_changes_no_bit)
 {
     static scene s, turned;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The blocks of a locally essential tree: numbers, sizes, and damaged ones, which are refused. Comparisons predict the
- * number of blocks, and tests/app/exact.sh and rungs.sh find that number in runs. */
+/* Blocks of a locally essential tree: numbers, sizes, refusal of damaged ones. Comparisons predict the number of
+ * blocks; tests/app/exact.sh and rungs.sh count it in runs. */
 #include "bh_let_bundles.h"
 #include "failing_malloc.h"
 #include "unit.h"
@@ -47,7 +47,7 @@ TEST(blocks_have_numbers_of_their_own_and_known_sizes)
     }
 }
 
-/* Grafts a block in memory of exactly its size, so that a sanitizer sees any step over its end. */
+/* The block has an allocation of its own size, so that a sanitizer sees reads beyond it. */
 static int graft_copy(bh_tree *tree, int home, const unsigned char *bytes, size_t size)
 {
     const int64_t ncells = tree->ncells, nsources = tree->sources.n, nfamilies = tree->nfamilies;
@@ -70,7 +70,7 @@ static void assert_refused_with(bh_tree *tree, unsigned char *word, uint64_t val
     memcpy(word, &was, 8);
 }
 
-/* Cut short, from other homes, and with each word changed: the head of a child, or a real number. */
+/* Truncation, wrong homes, and changes of each word: the header of a child, or a real number. */
 static void damage_block(bh_tree *tree, unsigned char *block, size_t size, bool leaf)
 {
     const size_t words = size / 8, record = tree->bare ? 1 : 11;
@@ -90,7 +90,7 @@ static void damage_block(bh_tree *tree, unsigned char *block, size_t size, bool 
             for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
                 assert_refused_with(tree, at, wrong[i], block, size);
             }
-        } else if (!(leaf && tree->bare && w % 4 == 0) || w == 0) { /* a mass alone is not checked there */
+        } else if (!(leaf && tree->bare && w % 4 == 0) || w == 0) { /* the mass alone is not checked there */
             assert_refused_with(tree, at, UINT64_C(0x7ff8) << 48, block, size);
             assert_refused_with(tree, at, UINT64_C(0xfff0) << 48, block, size);
             assert_refused_with(tree, at, word ^ (uint64_t)1 << 62, block, size);
@@ -119,7 +119,7 @@ TEST(a_damaged_block_is_refused_and_changes_nothing)
             }
             damage_block(tree, at, size, leaf);
             assert_ok(graft_copy(tree, 0, at, size));
-            at[size - 1] ^= 0x80; /* another block of that number */
+            at[size - 1] ^= 0x80; /* a different block with the same number */
             assert_int_equal(graft_copy(tree, 0, at, size), EQP_ERR_FORMAT);
             at[size - 1] ^= 0x80;
             families += !leaf;
@@ -144,10 +144,10 @@ TEST(blocks_in_a_row_are_grafted_as_one_by_one)
     }
     graft_all(twin, 0, &out);
     const int64_t ncells = twin->ncells;
-    graft_all(twin, 0, &out); /* the same blocks again change nothing */
+    graft_all(twin, 0, &out); /* repeated blocks change nothing */
     assert_true(twin->ncells == ncells && bh_tree_check(twin) == EQP_OK);
     assert_ok(bh_let_graft_all(tree, 0, out.data, 0));
-    assert_int_equal(bh_let_graft_all(tree, 1, out.data, size), EQP_ERR_FORMAT); /* it has other cells */
+    assert_int_equal(bh_let_graft_all(tree, 1, out.data, size), EQP_ERR_FORMAT); /* its cells differ */
     assert_true(tree->ncells < twin->ncells);
     assert_int_equal(bh_let_graft_all(tree, 0, out.data, size - 8), EQP_ERR_FORMAT); /* all but the last */
     assert_ok(bh_let_graft_all(tree, 0, out.data, size));
@@ -157,14 +157,14 @@ TEST(blocks_in_a_row_are_grafted_as_one_by_one)
     assert_ok(bh_tree_check(tree));
     BH_PARTS(late, &set, 4, 4, 2, 1);
     int64_t early = 0;
-    for (int64_t b = out.n, at = (int64_t)size; b-- > 0;) { /* children first: they have no parent yet */
+    for (int64_t b = out.n, at = (int64_t)size; b-- > 0;) { /* children first: their parents are missing */
         at -= out.bytes[b];
         early += graft_copy(&late[1].tree, 0, out.data + at, (size_t)out.bytes[b]) != EQP_OK;
     }
     assert_true(early > 0);
 }
 
-/* Everything from the build to the list of rank 1, from nothing. */
+/* All steps from the build to the list of rank 1. */
 typedef struct sent {
     const bh_part *parts;
     int64_t nbranches;

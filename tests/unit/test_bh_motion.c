@@ -23,7 +23,7 @@ static void step(bodies *s, double dt, void (*forces)(bodies *))
     bh_kick(s->n, dt / 2, s->at[AX], s->at[AY], s->at[AZ], s->at[VX], s->at[VY], s->at[VZ]);
 }
 
-/* Masses 3 and 1 on a relative ellipse with semi-major axis 1, excentricity 0.5, at apocentre. G = 1, period pi. */
+/* Masses 3 and 1 on a relative ellipse with semi-major axis 1, eccentricity 0.5, at apocenter. G = 1, period pi. */
 static bodies make_binary(void)
 {
     bodies pair = make_bodies(2, 0);
@@ -43,14 +43,14 @@ TEST(sums_of_a_binary_are_those_on_paper)
 {
     FREED_BY(free_bodies) bodies pair = make_binary();
 
-    for (int i = 0; i < 2; i++) { /* move the pair and its centre of mass */
+    for (int i = 0; i < 2; i++) { /* moves the pair and its center of mass */
         pair.at[Y][i] += 10;
         pair.at[VZ][i] += 2;
     }
     bh_sums sums = sums_of(&pair);
     assert_near(sums.mass, 4, 0);
     assert_near(sums.kinetic + sums.potential, -3 / 2.0 + 0.5 * 4 * 4,
-                1e-14); /* -m1 m2 / 2a, and the motion of the centre */
+                1e-14); /* -m1 m2 / 2a, plus the motion of the center */
     assert_near(sums.potential, -3 / 1.5, 1e-14);
     assert_near(sums.virial, sums.potential, 1e-14);
     assert_near(sums.moment[0], 0, 1e-15);
@@ -84,7 +84,7 @@ TEST(sums_do_not_lose_small_terms)
     assert_near(sums_of(&s).momentum[0], 1, 1e-15);
 }
 
-/* How far the binary is from where it started after one period of `steps` steps. */
+/* Distance of the binary from its initial position after one period of `steps` steps. */
 static double error_after_a_period(int steps)
 {
     FREED_BY(free_bodies) bodies pair = make_binary();
@@ -158,13 +158,11 @@ TEST(a_rung_is_as_deep_as_the_acceleration_asks_for)
         int64_t now, tick, next;
     } row[] = {
         {{0, 0, 0}, 0, 0, 0},   {{0, 1, 0}, 3, 0, 0},          {{0, -1.01, 0}, 0, 0, 1}, {{3, 0, 4}, 0, 0, 2},
-        {{1e9, 0, 0}, 0, 0, 4}, {{1e200, 1e200, 0}, 0, 16, 4}, {{0, 0, 0}, 4, 16, 0}, /* the end of the cycle: every
-                                                                                         step may begin */
-        {{0, 0, 0}, 4, 1, 4}, /* ticks 1 and 3: only those of the deepest rung */
-        {{0, 0, 0}, 4, 2, 3}, /* no longer step begins at tick 2 */
-        {{0, 0, 0}, 4, 12, 2},  {{0, 0, 0}, 4, 8, 1},          {{3, 0, 4}, 4, 8, 2}, /* as long as the acceleration lets
-                                                                                        it be */
-        {{1e9, 0, 0}, 1, 4, 1},                                                      /* its step does not end there */
+        {{1e9, 0, 0}, 0, 0, 4}, {{1e200, 1e200, 0}, 0, 16, 4}, {{0, 0, 0}, 4, 16, 0}, /* end of the cycle */
+        {{0, 0, 0}, 4, 1, 4}, /* ticks 1 and 3: only the deepest rung begins */
+        {{0, 0, 0}, 4, 2, 3}, /* tick 2: no longer step begins */
+        {{0, 0, 0}, 4, 12, 2},  {{0, 0, 0}, 4, 8, 1},          {{3, 0, 4}, 4, 8, 2}, /* set by acceleration */
+        {{1e9, 0, 0}, 1, 4, 1},                                                      /* step not at its end */
         {{1e9, 0, 0}, 1, 8, 4},
     };
 
@@ -176,7 +174,7 @@ TEST(a_rung_is_as_deep_as_the_acceleration_asks_for)
     }
 }
 
-/* Of a cycle whose deepest particles are on each rung, tick by tick. */
+/* Every tick of a cycle whose deepest particles are on each rung. */
 TEST(phases_come_as_often_as_they_should)
 {
     const bh_rungs rungs = {.n = 5, .dt = 1};
@@ -200,11 +198,11 @@ TEST(phases_come_as_often_as_they_should)
     }
 }
 
-/* A cluster of rungs: forces of all at each tick, of which those whose step ends take theirs. */
+/* Clustered particles on rungs: forces on all at each tick, taken by those whose step ends. */
 typedef struct climbers {
     bodies s;
     int64_t *rung;
-    double *all[4]; /* forces of all */
+    double *all[4]; /* forces on all */
     int64_t evaluations, deepest;
 } climbers;
 
@@ -223,7 +221,7 @@ static void take_forces(climbers *c, const bh_rungs *rungs, int64_t tick)
     }
 }
 
-/* One cycle. Checks that particles stay in the predicted bounds, and that the counts are right. */
+/* Runs one cycle. Particles stay within the predicted bounds, and the counts are right. */
 static void climb(climbers *c, const bh_rungs *rungs)
 {
     bodies *s = &c->s;
@@ -259,7 +257,7 @@ static void climb(climbers *c, const bh_rungs *rungs)
     bh_rungs_kick(rungs, bh_rung_ticks(rungs, 0), s->n, a, c->rung, v);
 }
 
-/* A Plummer sphere with a hard pair in it, on an ellipse. */
+/* A Plummer sphere with a hard eccentric pair. */
 static climbers make_climbers(int64_t n)
 {
     char text[64];

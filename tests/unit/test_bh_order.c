@@ -25,7 +25,7 @@ static int compare(const void *a, const void *b)
     return (p->place > q->place) - (p->place < q->place);
 }
 
-/* Kinds of keys that a sort by digits may stumble over. */
+/* Difficult keys for a radix sort. */
 enum kind { RANDOM, FEW_VALUES, LOW_BITS, TWO_CLUMPS, CROWDED, RUNS, EQUAL, ASCENDING, DESCENDING, NEARLY, KINDS };
 
 static uint64_t make_key(enum kind kind, int64_t i, int64_t n)
@@ -38,11 +38,11 @@ static uint64_t make_key(enum kind kind, int64_t i, int64_t n)
         return random >> 60 << 60;
     case LOW_BITS:
         return (UINT64_C(5) << 59) + (random >> 50);
-    case TWO_CLUMPS: /* all differences between two clumps are in the upper bits, within them in the lowest */
+    case TWO_CLUMPS: /* clumps differ in the upper bits, keys within a clump in the lowest */
         return (i % 2 ? UINT64_C(1) << 62 : 0) + (random >> 45);
     case CROWDED:
         return random >> (random % 50);
-    case RUNS: /* of many sizes, that end in the middle of the word */
+    case RUNS: /* runs of many sizes that end within the word */
         return (random >> 53 << 53) | (random & 0x3ff) << (i % 3 * 10);
     case EQUAL:
         return 77;
@@ -50,7 +50,7 @@ static uint64_t make_key(enum kind kind, int64_t i, int64_t n)
         return (uint64_t)i << 20;
     case DESCENDING:
         return (uint64_t)(n - i) << 20;
-    default: /* sorted but for a few */
+    default: /* nearly sorted */
         return i % 97 == 0 ? random : (uint64_t)i << 40;
     }
 }
@@ -62,7 +62,7 @@ static void check(enum kind kind, int64_t n, int ids)
     static item expected[MOST];
     for (int64_t i = 0; i < n; i++) {
         key[i] = make_key(kind, i, n);
-        id[i] = ids == 0   ? (int64_t)eqp_random_bits(2, 0, (uint64_t)i) /* of both signs */
+        id[i] = ids == 0   ? (int64_t)eqp_random_bits(2, 0, (uint64_t)i) /* both signs */
                 : ids == 1 ? (int64_t)eqp_random_below(2, 1, (uint64_t)i, 5)
                            : n - i;
         expected[i] = (item){key[i], id[i], i};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All forces on one rank against all pairs one by one, with and without a cutoff, with every kernel that this CPU runs
- * in both precisions. Which leaves a walk lists is in test_bh_walk.c, how good cells are in test_bh_accuracy.c. */
+/* All forces on one rank against all pairs, with and without a cutoff, with every kernel available on this CPU in both
+ * precisions. test_bh_walk.c tests the lists of walks, test_bh_accuracy.c the accuracy of cells. */
 #include <equipoise/more/random.h>
 
 #include "bh_bodies.h"
@@ -10,7 +10,7 @@
 #define MOST 700
 #define GRAVITY 1.5
 
-static double x[4][MOST]; /* the last are masses */
+static double x[4][MOST]; /* x[3]: masses */
 
 static bool (*unit_next_round)(void) = next_kernel;
 
@@ -24,7 +24,7 @@ static double uniform(int what, int64_t i)
     return eqp_random_uniform(5, (uint64_t)what, (uint64_t)i);
 }
 
-/* Half of the particles form a clump away from the origin. */
+/* Half of the particles form a clump off the origin. */
 static void place(int64_t n, double size)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -48,8 +48,8 @@ static void compute(int64_t n, double cutoff, double eps, int leaf_size, int gro
     bh_kernel_free(kernel);
 }
 
-/* The sums for one target, of magnitudes of the force and the potential, too: of all pairs, and of those whose distance
- * is so near the cutoff that single precision may decide either way. */
+/* Sums for one target, including magnitudes of force and potential: over all pairs, and over pairs so close to the
+ * cutoff that single precision may decide either way. */
 typedef struct sums {
     double a[4], force, potential, doubtful_force, doubtful_potential;
     int64_t nwithin;
@@ -81,7 +81,7 @@ static sums sum_of(int64_t n, int64_t t, double cutoff, double eps)
     return s;
 }
 
-/* A cutoff of 0: none, and every cell is opened. Returns the number of pairs within the cutoff. */
+/* Cutoff 0: no cutoff, every cell is opened. Returns the number of pairs within the cutoff. */
 static int64_t compare(int64_t n, double cutoff, double eps, int leaf_size, int group_size)
 {
     const double precise = kernel_precision == BH_MIXED ? 2e-6 : 1e-14;
@@ -91,7 +91,7 @@ static int64_t compare(int64_t n, double cutoff, double eps, int leaf_size, int 
     compute(n, cutoff, eps, leaf_size, group_size, &got);
     for (int64_t t = 0; t < n; t++) {
         const sums s = sum_of(n, t, cutoff > 0 ? cutoff : INFINITY, eps);
-        const double self = eps > 0 ? GRAVITY * x[3][t] / eps : 0; /* is added and taken off again */
+        const double self = eps > 0 ? GRAVITY * x[3][t] / eps : 0; /* added and subtracted again */
         nwithin += s.nwithin;
         for (int k = 0; k < 4; k++) {
             const double limit =
@@ -104,7 +104,7 @@ static int64_t compare(int64_t n, double cutoff, double eps, int leaf_size, int 
         }
     }
     assert_int_equal(got.work.cells, 0);
-    assert_in_range(got.work.pairs, nwithin + n, n * n); /* all of them beyond all distances */
+    assert_in_range(got.work.pairs, nwithin + n, n * n); /* the cutoff exceeds all distances */
     return nwithin;
 }
 
@@ -126,7 +126,6 @@ TEST(only_pairs_within_the_cutoff_act)
     }
 }
 
-/* Lists longer than a block, units far from 1. */
 TEST(any_size_and_unit)
 {
     static const double unit[] = {1, 1e15, 1e-20};
@@ -138,12 +137,13 @@ TEST(any_size_and_unit)
     }
 }
 
-/* On a lattice distances are exact in both precisions: what is at the cutoff does not act, what is next before does. */
+/* On a lattice distances are exact in both precisions: a particle at the cutoff does not act, the next nearer one
+ * does. */
 TEST(a_particle_at_the_cutoff_does_not_act)
 {
     static field got;
     const int side = 8, n = side * side * side;
-    const double cutoff[] = {1, nextafter(1, 2), 2, 3, 5}; /* 5: also 3 and 4 along two axes */
+    const double cutoff[] = {1, nextafter(1, 2), 2, 3, 5}; /* 5 also occurs as 3 and 4 along two axes */
 
     for (int i = 0; i < n; i++) {
         x[0][i] = i / (side * side);
@@ -163,12 +163,12 @@ TEST(a_particle_at_the_cutoff_does_not_act)
                 const double r2 = dx * dx + dy * dy + dz * dz;
                 wanted -= i != t && r2 < cutoff[c] * cutoff[c] ? GRAVITY / sqrt(r2 + 0.0625) : 0;
             }
-            assert_true(fabs(got.a[3][t] - wanted) < 1e-4 - 1e-6 * wanted); /* one more or less is 0.29 and more */
+            assert_true(fabs(got.a[3][t] - wanted) < 1e-4 - 1e-6 * wanted); /* one particle is 0.29 or more */
         }
     }
 }
 
-/* Particles at the same place are within any cutoff; the particle itself is subtracted from the potential. */
+/* Coincident particles are within any cutoff; a particle's own term is subtracted from the potential. */
 TEST(coincident_particles_act_within_the_smallest_cutoff)
 {
     static field got;
@@ -189,7 +189,7 @@ TEST(coincident_particles_act_within_the_smallest_cutoff)
     }
 }
 
-/* In double precision each pair counts for both or for neither: momentum stays to rounding. */
+/* In double precision each pair counts in both directions or in neither, so momentum is conserved to rounding. */
 TEST(pairs_count_both_ways)
 {
     static field got;

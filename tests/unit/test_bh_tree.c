@@ -82,7 +82,7 @@ static int64_t count_keys(const bh_set *set, uint64_t key, int level)
     return count;
 }
 
-/* The number of cells that the count rule makes of sorted keys [first, last) in a cell of this level. */
+/* Number of cells that the count rule makes of sorted keys [first, last) in a cell of this level. */
 static int64_t cells_by_rule(const bh_set *set, int leaf_size, int64_t first, int64_t last, int level)
 {
     int64_t cells = 1;
@@ -299,7 +299,7 @@ TEST(a_small_cell_above_the_branches_is_refused)
     assert_int_equal(tree.root, -1);
 }
 
-/* The check of other tests does find a wrong cell. */
+/* The check used by other tests finds wrong cells. */
 TEST(the_check_finds_every_damaged_cell)
 {
     BH_SET(set, BH_UNIFORM, 300, 12);
@@ -331,7 +331,7 @@ TEST(the_check_finds_every_damaged_cell)
     assert_int_equal(bh_tree_check(&tree), EQP_ERR_INTERNAL);
 }
 
-/* All of a cell's particles are in its cube and a tenth of its side around it unless it is loose. */
+/* A cell's particles lie within its cube plus a tenth of its side, unless it is loose. */
 static void check_drifted(const bh_tree *tree, const bh_cell *cell)
 {
     const double side = tree->box.side / (1 << cell->level);
@@ -372,7 +372,7 @@ TEST(a_drifted_tree_bounds_its_particles)
         }
         assert_int_equal(loose, nloose);
         assert_true(ncells > 10 && ncells < tree.ncells - 10);
-        /* It is the places that count, not the way. */
+        /* Drift depends on positions, not on the path. */
         assert_int_equal(bh_set_drift(&set, 0, &tree), 0);
         assert_memory_equal(tree.cell, fresh.cell, (size_t)fresh.ncells * sizeof(*fresh.cell));
         assert_memory_equal(tree.family, fresh.family, (size_t)fresh.nfamilies * sizeof(*fresh.family));
@@ -381,7 +381,7 @@ TEST(a_drifted_tree_bounds_its_particles)
     }
 }
 
-/* The root of the mean square of relative errors of accelerations, with the relative criterion. */
+/* RMS relative error of accelerations with the relative criterion. */
 static double error_of_forces(const bh_set *set, const bh_tree *tree)
 {
     const bh_sources *s = &tree->sources;
@@ -456,7 +456,7 @@ TEST(branches_travel_whole_or_not_at_all)
                 assert_memory_equal(&read[b].moments, &cell->moments, sizeof(cell->moments));
             }
             const int64_t wrong[] = {0, 2, 4, 1 << 7};
-            for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) { /* no cell has such a number */
+            for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) { /* no cell has this number */
                 memcpy(bytes, &wrong[i], 8);
                 assert_int_equal(bh_branches_unpack(tree, 1, bytes, read), EQP_ERR_FORMAT);
             }

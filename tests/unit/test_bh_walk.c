@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of groups, of trees with everything on one rank. */
+/* Interaction lists of groups, with all trees on one rank. */
 #include "bh_walk_groups.h"
 #include "slow.h"
 #include "unit.h"
 
-/* Fewer particles where many take too long. */
+/* Fewer particles under sanitizers and memcheck. */
 static int64_t few(int64_t n)
 {
     return slow_here() && n > 50 ? n / 6 : n;
 }
 
-/* Adds one to every particle that the list covers. */
 static void cover(const bh_tree *tree, const bh_list *list, int *covered)
 {
     for (int64_t c = 0; c < list->ncells; c++) {
@@ -56,7 +55,7 @@ static void covers_once(const bh_tree *tree, const bh_group *group, const bh_mac
     assert_int_equal(list->nabsent, 0);
     assert_true(list->cutoff == mac->cutoff);
     assert_true(mac->cutoff == 0 || list->ncells == 0);
-    /* The group's own particles act one by one. */
+    /* The group's own particles act individually. */
     for (int64_t c = 0; c < list->ncells; c++) {
         const bh_cell *cell = &tree->cell[list->cell[c]];
         assert_true(cell->first + cell->count <= group->first || group->first + group->count <= cell->first);
@@ -73,7 +72,7 @@ TEST(every_particle_acts_exactly_once)
     for_each_group(1, 1, 1, covers_once);
 }
 
-/* The criterion again, from corners of the group's bounds and without shortcuts. */
+/* The opening criterion, evaluated from the corners of the group's bounds without shortcuts. */
 static bool may_act(const bh_tree *tree, const bh_group *group, const bh_mac *mac, const bh_cell *cell)
 {
     const double side = ldexp(tree->box.side, -cell->level);
@@ -96,7 +95,7 @@ static bool may_act(const bh_tree *tree, const bh_group *group, const bh_mac *ma
     return sqrt(d2) > side * factor + cell->moments.offset;
 }
 
-/* The distance from the group's bounds to the cell's cube, but for the rounding of keys, is smaller than the cutoff. */
+/* The distance from the group's bounds to the cell's cube is below the cutoff, up to the rounding of keys. */
 static bool is_near(const bh_tree *tree, const bh_group *group, const bh_mac *mac, const bh_cell *cell)
 {
     const double half = 0.5 * ldexp(tree->box.side, -cell->level);
@@ -110,7 +109,7 @@ static bool is_near(const bh_tree *tree, const bh_group *group, const bh_mac *ma
     return sqrt(d2) <= mac->cutoff + rounding;
 }
 
-/* Visits from here down; *nsources grows by the particles that act one by one. */
+/* Visits of this subtree; *nsources grows by the particles that act individually. */
 static int64_t expected_below(const bh_tree *tree, int64_t c, const bh_group *group, const bh_mac *mac, bool *is_cell,
                               int64_t *nsources)
 {
@@ -188,7 +187,7 @@ static void see(const bh_tree *tree, const bh_list *list, const bh_opened *tile,
     w->nsources += nsources;
     bh_set_centre(&tree->box, key, level, centre);
     assert_memory_equal(centre, tile->centre, sizeof(centre));
-    /* Depth first in key order: a later tile is below the one before, or behind it. */
+    /* Depth first in key order: each tile is a descendant of the previous one or follows it. */
     assert_true(w->ntiles == 0 || key > w->key || (key == w->key && level > w->level));
     w->key = key;
     w->level = level;
@@ -248,7 +247,7 @@ TEST(tiles_make_up_the_list_in_key_order)
     for_each_group(1, 1, 1, tiles_are_list);
 }
 
-/* Keeps the tiles of one colour; colours are a function of the centre. */
+/* Keeps the tiles of one color; the color depends on the center. */
 typedef struct painter {
     int colour;
 } painter;
@@ -261,7 +260,7 @@ static bool keep_colour(void *user, const double centre[3])
     return (int)(((bits[0] ^ bits[1] * 3 ^ bits[2] * 5) * UINT64_C(0x9E3779B97F4A7C15)) >> 63) == p->colour;
 }
 
-/* Every version that runs here against plain C: with and without a filter, from the root and from below. */
+/* Every available version against plain C: with and without a filter, from the root and from below. */
 static void versions_agree(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
 {
     static record expected, heard;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Walks of ranks that share a group: the shares make up the list, and no rank visits cells without tiles of its own. */
+/* Walks of ranks that share a group: the shares make up the list, and no rank visits cells without its own tiles. */
 #include <equipoise/more/random.h>
 
 #include "bh_walk_groups.h"
@@ -9,13 +9,13 @@
 
 enum { MOST_UNITS = 40, MOST_RANKS = 6 };
 
-/* Fewer particles where many take too long. */
+/* Fewer particles under sanitizers and memcheck. */
 static int64_t few(int64_t n)
 {
     return slow_here() && n > 50 ? n / 6 : n;
 }
 
-/* Work units of a group, of ranks 0 to nranks - 1; not every rank has one. */
+/* Work units of a group, owned by ranks 0 to nranks - 1; some ranks have none. */
 typedef struct shared {
     int nranks;
     int64_t searches;
@@ -24,7 +24,7 @@ typedef struct shared {
     bh_sharing sharing;
 } shared;
 
-/* The rank of the nearest unit, of equally near ones the first. */
+/* The rank of the nearest unit, the first of equally near ones. */
 static int nearest_rank(const bh_sharing *sharing, const double centre[3])
 {
     double least = INFINITY;
@@ -49,8 +49,8 @@ static bool keep_own(void *user, const double centre[3])
     return nearest_rank(&s->sharing, centre) == s->sharing.me;
 }
 
-/* A centroid: that of a tile, near one, that of another unit, nearly that, or anywhere. Tiles lie on a grid, so that
- * many are equally near to two units and bounds of cells lie on planes between units. */
+/* Draws a centroid at or near a tile, at or near another unit, or anywhere. Tiles lie on a grid, so many are equally
+ * near to two units and bounds of cells lie on planes between units. */
 static void draw_unit(uint64_t seed, uint64_t draw, const bh_tree *tree, const bh_list *list, const bh_opened *tile,
                       shared *s)
 {
@@ -72,7 +72,7 @@ static void draw_unit(uint64_t seed, uint64_t draw, const bh_tree *tree, const b
     s->sharing.n++;
 }
 
-/* Shares a group whose whole list has just been made. */
+/* Shares a group whose list has just been built. */
 static void draw_sharing(uint64_t seed, const bh_tree *tree, const bh_group *group, const bh_list *list, shared *s)
 {
     static bh_opened tile[MOST_TILES];
@@ -96,10 +96,10 @@ static void draw_sharing(uint64_t seed, const bh_tree *tree, const bh_group *gro
 static void note_content(record *r, const bh_list *list)
 {
     note_list(r, list);
-    r->n--; /* the visits */
+    r->n--; /* without the visits */
 }
 
-/* One rank's share of a list by every version: with and without knowing where to look the same, from fewer visits. */
+/* One rank's share of a list by every version: the same with and without a search hint, from fewer visits with one. */
 static void compare_shares(const bh_tree *tree, const bh_group *group, const bh_mac *mac, shared *s, bh_list *list)
 {
     static record expected, heard;
@@ -131,7 +131,7 @@ static struct {
     int64_t whole, shares;
 } visits_of;
 
-/* All shares together are the list, and no rank looks at more than it would without. */
+/* The shares make up the list, and no rank visits more cells than without sharing. */
 static void shares_make_up_the_list(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
 {
     static uint64_t seed;
@@ -140,7 +140,7 @@ static void shares_make_up_the_list(const bh_tree *tree, const bh_group *group, 
     const bool listed = list->ntiles > 0;
     shared s;
     if (!listed) {
-        return; /* nothing within the cutoff */
+        return; /* the cutoff excludes everything */
     }
     draw_sharing(++seed, tree, group, list, &s);
     for (int rank = 0; rank < s.nranks; rank++) {
@@ -154,7 +154,7 @@ static void shares_make_up_the_list(const bh_tree *tree, const bh_group *group, 
         visits_of.whole += visits;
     }
     assert_true(left[0] == 0 && left[1] == 0 && left[2] == 0 && left[3] == 0);
-    s.sharing.me = MOST_RANKS; /* has no unit: looks at the root's children at most */
+    s.sharing.me = MOST_RANKS; /* has no unit, so visits at most the root's children */
     compare_shares(tree, group, mac, &s, list);
     assert_in_range(list->nvisits, 1, 1 + BH_FAMILY);
     assert_int_equal(list->ntiles, 0);

@@ -34,7 +34,7 @@ static eqp_boxes *boxes_of(eqp_boxes_kind kind, int parts)
     return boxes;
 }
 
-/* Half of the points uniform, half in a clump: a network with a tangle. */
+/* Half of the points uniform, half in a clump, as in a network with a tangle. */
 static int make_points(void **state)
 {
     (void)state;
@@ -57,7 +57,7 @@ static void loads_from_points(const eqp_boxes *boxes, double *load)
     }
 }
 
-/* Corners of all parts: bounds [parts][6]. */
+/* Bounds of all parts: [parts][6]. */
 static void store(const eqp_boxes *boxes, double *bounds)
 {
     for (int p = 0; p < eqp_boxes_parts(boxes); p++) {
@@ -76,7 +76,7 @@ static double imbalance(const eqp_boxes *boxes, const double *load)
     return most * eqp_boxes_parts(boxes) / sum - 1;
 }
 
-/* Every box is of positive size, the volumes add up, and each point lies in the one box that find() names. */
+/* Every box has positive size, the volumes add up, and each point lies in the box that find() names. */
 static void check_cover(const eqp_boxes *boxes)
 {
     double bounds[MAX_PARTS][6], volume = 0, whole = 1;
@@ -94,7 +94,7 @@ static void check_cover(const eqp_boxes *boxes)
             v *= bounds[p][3 + d] - bounds[p][d];
         }
         volume += v;
-        /* The low corner is inside, the high one is not. */
+        /* Low bounds are inclusive, high bounds exclusive. */
         assert_int_equal(eqp_boxes_find(boxes, bounds[p]), p);
         assert_true(parts == 1 || bounds[p][3] == high0[0] || eqp_boxes_find(boxes, bounds[p] + 3) != p);
     }
@@ -183,7 +183,7 @@ TEST(equal_and_zero_loads_move_nothing)
     }
 }
 
-/* The loads that particles give, as in use: imbalance falls with calls. */
+/* With loads from particles, as in use, imbalance falls with each call. */
 TEST(loads_of_points_become_balanced)
 {
     double load[MAX_PARTS];
@@ -210,7 +210,7 @@ TEST(loads_of_points_become_balanced)
     }
 }
 
-/* Load of one density below x = 0 and another above, in slabs along x. */
+/* One load density below x = 0 and another above, in slabs along x. */
 static void step_loads(const eqp_boxes *boxes, double *load)
 {
     for (int p = 0; p < eqp_boxes_parts(boxes); p++) {
@@ -233,18 +233,18 @@ TEST(a_step_converges_to_equal_loads)
             assert_ok(eqp_boxes_rebalance(boxes, load, NULL, NULL));
         }
         step_loads(boxes, load);
-        /* Bisection rests at its tolerance. */
+        /* Bisection stops at its tolerance. */
         assert_true(imbalance(boxes, load) < (k ? 0.051 : 1e-6));
         eqp_boxes_free(boxes);
     }
 }
 
-/* One wall with two slabs: everything can be worked out by hand. */
+/* One wall between two slabs, calculated by hand. */
 TEST(sections_keep_their_limits)
 {
     const int n[3] = {2, 1, 1};
     const double low[3] = {0, 0, 0}, high[3] = {2, 1, 1}, load[2] = {1, 3}, little[2] = {1, 1.06};
-    /* Wanted: 1 + (2 - 1) / 3; allowed: 5 % of the upper slab, or 0.49 of a cell. */
+    /* Target: 1 + (2 - 1) / 3; allowed: 5 % of the upper slab, or 0.49 of a cell. */
     const struct {
         double cell, fraction, wall;
     } want[] = {{0, 0.05, 1.05}, {0.05, 0.05, 1.0245}, {9, 0.5, 1 + 1 / 3.0}, {0, 0, 1}};
@@ -264,7 +264,7 @@ TEST(sections_keep_their_limits)
         assert_int_equal(change.dimension, 0);
         assert_int_equal(change.level, -1);
         assert_true(fabs(change.largest - (b[0] - 1)) < 1e-15 && change.total == change.largest);
-        /* Small differences are evened out at once. */
+        /* Small differences are balanced in one call. */
         eqp_boxes_free(boxes);
         assert_ok(eqp_boxes_create(EQP_BOXES_SECTIONS, low, high, n, &boxes));
         assert_ok(eqp_boxes_rebalance(boxes, little, NULL, NULL));
@@ -274,7 +274,7 @@ TEST(sections_keep_their_limits)
     }
 }
 
-/* A direction that is told is the one, also one without walls. */
+/* A given direction is used, even if it has no walls. */
 TEST(sections_move_the_direction_that_is_told)
 {
     const int n[3] = {2, 2, 1};
@@ -293,7 +293,7 @@ TEST(sections_move_the_direction_that_is_told)
     eqp_boxes_free(boxes);
 }
 
-/* In a big tangle: what any wall does in any call, measured on the boxes themselves. */
+/* A large tangle: motion of every wall in every call, measured on the boxes. */
 TEST(sections_cut_one_direction_per_call)
 {
     eqp_boxes *boxes = boxes_of(EQP_BOXES_SECTIONS, 64), *before;
@@ -317,7 +317,7 @@ TEST(sections_cut_one_direction_per_call)
                 assert_true(e % 3 == d || way == 0);
                 assert_true(d != 0 || way <= 0.49 * 0.5 + 1e-12);
             }
-            /* Each of its two walls takes at most 5 %. */
+            /* Each of the box's two walls moves by at most 5 %. */
             assert_true(now[p][3 + d] - now[p][d] >= 0.9 * (old[p][3 + d] - old[p][d]) * (1 - 1e-12));
         }
         eqp_boxes_free(before);
@@ -325,7 +325,8 @@ TEST(sections_cut_one_direction_per_call)
     eqp_boxes_free(boxes);
 }
 
-/* Four parts along x with loads 3 1 1 1: the first level is 2/3 : 1/3 and goes 30 % of its way, the second all. */
+/* Four parts along x with loads 3 1 1 1: the first level is 2/3 : 1/3 and moves 30 % of the way, the second all of
+ * it. */
 TEST(bisection_damps_the_coarsest_level_only)
 {
     const int n[3] = {4, 1, 1};
@@ -339,10 +340,10 @@ TEST(bisection_damps_the_coarsest_level_only)
     assert_int_equal(change.level, 0);
     assert_int_equal(change.moved, 3);
     (void)eqp_boxes_bounds(boxes, 1, a, b);
-    /* Densities 1 and 1/2: half of the load lies below x = 3. */
+    /* Densities 1 and 1/2: half of the load is below x = 3. */
     wall = 4 + 0.3 * (3 - 4);
     assert_true(fabs(b[0] - wall) < 1e-14);
-    /* Half of 3 + 1 lies below 4/3 of [0, 4), which has shrunk to [0, 3.7). */
+    /* Half of the load 3 + 1 is below 4/3 in [0, 4), now shrunk to [0, 3.7). */
     assert_true(fabs(a[0] - 3.7 / 3) < 1e-14);
     eqp_boxes_free(boxes);
 
@@ -354,7 +355,7 @@ TEST(bisection_damps_the_coarsest_level_only)
     eqp_boxes_free(boxes);
 }
 
-/* Counts that are no powers of two: the load follows the number of parts on either side. */
+/* For counts that are not powers of two, load is proportional to the number of parts on either side. */
 TEST(bisection_divides_in_proportion)
 {
     const int n[3] = {3, 1, 1};
@@ -371,7 +372,7 @@ TEST(bisection_divides_in_proportion)
     eqp_boxes_free(boxes);
 }
 
-/* The first part, the last one, or whichever holds a point has all load: walls close in on it for ever. */
+/* All load is in the first part, the last one, or the part of one point: walls converge on it in every call. */
 TEST(one_part_with_everything_leaves_boxes_of_positive_size)
 {
     const double where[3] = {7.3, 3.1, 108.9};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hard caps: no part exceeds its own, reports of impossible caps are correct, and the loads stay even. */
+/* Hard caps: no part exceeds its capacity, reports of impossible caps are correct, and loads stay even. */
 #include "failing_malloc.h"
 #include "methods/frame/capacity.h"
 #include "methods/frame/frame.h"
@@ -47,7 +47,7 @@ static bool fits(const set *s, const int *part)
     return fit;
 }
 
-/* True if an assignment fits; tries all of them. */
+/* True if any assignment fits; brute force. */
 static bool can_fit(const set *s)
 {
     int part[SMALL] = {0};
@@ -64,7 +64,7 @@ static bool can_fit(const set *s)
     return fits(s, part);
 }
 
-/* Hard sets, feasible or not by chance: the items roughly fill the capacities. */
+/* Difficult sets, feasible or not at random: items roughly fill the capacities. */
 static void make_small(set *s)
 {
     const int64_t largest = 1 + any(12);
@@ -111,11 +111,11 @@ TEST(small_sets_against_brute_force)
         found += can;
         proven += broken;
     }
-    assert_in_range(found, rounds / 4, rounds * 3 / 4); /* else the sets are too easy or too hard */
-    assert_true(proven > (rounds - found) * 9 / 10);    /* only a search finds the remaining ones */
+    assert_in_range(found, rounds / 4, rounds * 3 / 4); /* otherwise the sets are too easy or too hard */
+    assert_true(proven > (rounds - found) * 9 / 10);    /* the rest needs a search */
 }
 
-/* Many items: light ones with large sizes, and heavy ones with small sizes. */
+/* Many items: light ones of large size, and heavy ones of small size. */
 static void make_large(set *s, int64_t n, int nparts)
 {
     int64_t first[MOST_PARTS + 1];
@@ -160,7 +160,7 @@ static double imbalance_of(const set *s, const int *part)
     return loads.imbalance;
 }
 
-/* Capacities slightly above the mean, equal or not, cost no balance and add few pieces of the curve. */
+/* Capacities slightly above the mean, equal or not, keep the balance and add few pieces of the curve. */
 TEST(loads_stay_even)
 {
     static set s;
@@ -201,13 +201,13 @@ TEST(what_fits_is_repaired_no_more_than_it_must)
     assert_true(r.fits && r.moved == 0);
     assert_memory_equal(part, s.part, sizeof part);
     for (int p = 0; p < 7; p++) {
-        s.capacity[p] = INT64_MAX; /* any */
+        s.capacity[p] = INT64_MAX; /* unlimited */
     }
     assert_ok(eqp__capacity_repair(&in, part, &r));
     assert_true(r.fits && r.moved == 0);
 }
 
-/* The names of the bounds, each by a set that only this bound proves impossible, and a set that no bound decides. */
+/* For each bound a set that only this bound proves impossible, and a set that no bound decides. */
 TEST(proofs_say_what_is_broken)
 {
     static const struct {
@@ -241,7 +241,7 @@ TEST(proofs_say_what_is_broken)
     }
 }
 
-/* A packing that exists but takes too long to find is not reported as impossible. */
+/* An existing packing that takes too long to find is not reported as impossible. */
 TEST(what_is_not_known_is_said_not_to_be)
 {
     static set s;
@@ -251,7 +251,7 @@ TEST(what_is_not_known_is_said_not_to_be)
     s.nparts = 40;
     s.n = 3 * s.nparts;
     for (int p = 0; p < s.nparts; p++) {
-        s.capacity[p] = 1000003; /* three items fill each */
+        s.capacity[p] = 1000003; /* holds three items exactly */
         s.size[3 * p] = 260000 + any(140000);
         s.size[3 * p + 1] = 260000 + any(140000);
         s.size[3 * p + 2] = s.capacity[p] - s.size[3 * p] - s.size[3 * p + 1];

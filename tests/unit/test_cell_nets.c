@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Branches as nets. */
 
 #include "methods/hypergraph/cell_nets.h"
 #include "unit.h"
@@ -16,7 +15,7 @@ static int by_key(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Keys of a set: spread over all levels, or close together, or few different ones; the more the set, the fewer bits. */
+/* Keys on all levels, close together, or few different ones; later sets use fewer bits. */
 static void draw_keys(uint64_t set, uint64_t key[ITEMS])
 {
     const int bits = 3 + (int)(set % 20) * 3;
@@ -27,7 +26,7 @@ static void draw_keys(uint64_t set, uint64_t key[ITEMS])
     qsort(key, ITEMS, sizeof *key, by_key);
 }
 
-/* Mostly the part of the item before. */
+/* Mostly the part of the previous item. */
 static void draw_parts(uint64_t set, int part[ITEMS])
 {
     for (uint64_t i = 0; i < ITEMS; i++) {
@@ -36,7 +35,7 @@ static void draw_parts(uint64_t set, int part[ITEMS])
     }
 }
 
-/* As a tree of every level would have them, from its root down. */
+/* Counts branches in a tree with every level, from its root down. */
 static int64_t count_branches(const uint64_t *key, const int *part, int64_t first, int64_t end, int shift)
 {
     int64_t i = first + 1, n = 0;
@@ -74,13 +73,13 @@ TEST(cut_nets_are_the_branches_but_one)
         int64_t branches = 1;
         draw_keys(set, key);
         draw_parts(set, part);
-        for (int64_t i = 1; i < ITEMS; i++) { /* items of one key cannot be told apart */
+        for (int64_t i = 1; i < ITEMS; i++) { /* items with equal keys cannot be separated */
             part[i] = key[i] == key[i - 1] ? part[i - 1] : part[i];
         }
         for (int64_t i = 0; i < ITEMS; i++) {
             eqp__cell_net net[EQP__CELLS_MOST];
             const int n = eqp__cell_nets(ITEMS, key, i, ITEMS, net);
-            for (int k = 0; k < n; k++) { /* each cell once: with its first item */
+            for (int k = 0; k < n; k++) { /* each cell once, at its first item */
                 branches += net[k].first == i && is_cut(part, net[k].first, net[k].n) ? net[k].children - 1 : 0;
             }
         }

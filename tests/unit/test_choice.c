@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Words that name methods with options, alone and in lists. */
 
 #include "failing_malloc.h"
 #include "map/options.h"
@@ -68,7 +67,6 @@ static bool wants(const eqp_choice *c, bool (*what)(const eqp_map_options *))
 #define wants_pins(c) wants(c, eqp__map_options_wants_pins)
 #define wants_trial(c) wants(c, eqp__map_options_wants_trial)
 
-/* Options of choices, for any table of rows. */
 TEST(owners_can_be_split_and_steps_even)
 {
     eqp_choice c = choice_of("sfc");
@@ -84,12 +82,12 @@ TEST(owners_can_be_split_and_steps_even)
     assert_true(c.options.even && c.options.pins == 2);
     assert_string_equal(c.word, "interaction:pins=2,even=step");
     c = choice_of("sfc:even=load,maps=phase");
-    assert_true(c.options.maps == 1 && c.options.homes == 1 && !wants_trial(&c)); /* data stay where they are */
+    assert_true(c.options.maps == 1 && c.options.homes == 1 && !wants_trial(&c)); /* data stay in place */
     c = choice_of("sfc:maps=cycle");
     assert_true(c.options.maps == 0 && c.options.homes == 0);
 }
 
-/* Whole owners and units may be assigned by their pins, or start from parts that are. */
+/* Pins may be needed by methods that use them for whole owners or units, or by the method they start from. */
 TEST(pins_are_wanted_by_rows_and_by_what_they_start_from)
 {
     eqp_choice c = choice_of("hypergraph:even=step");
@@ -103,7 +101,7 @@ TEST(pins_are_wanted_by_rows_and_by_what_they_start_from)
     assert_true(wants_pins(&c) && wants_units(&c));
 }
 
-/* A method that is not built is refused as such, so its word is always known. */
+/* The message says that the method is not built, so its name is always known. */
 TEST(methods_that_were_not_built_are_refused_as_such)
 {
     static const char *const optional[] = {"rcb", "rib", "interaction", "hypergraph", "metis"};
@@ -128,7 +126,7 @@ TEST(methods_that_were_not_built_are_refused_as_such)
     assert_int_equal(built + missing, noptional);
 }
 
-/* Value of a setting at the offset of a row. */
+/* Value of a setting at its offset. */
 static double real_at(const eqp_choice *c, size_t offset)
 {
     double value;
@@ -174,7 +172,7 @@ TEST(suggestions_give_way)
     assert_ok(eqp_method_set(tiles, "aspect", "2", settings, NULL));
     assert_true(real_at(&c, tiles->option->offset) == 2);
     assert_int_equal(eqp_method_set(tiles, "split", NULL, settings, NULL),
-                     EQP_ERR_UNKNOWN); /* not an option of tiles */
+                     EQP_ERR_UNKNOWN); /* tiles has no such option */
 }
 
 TEST(invalid_words_are_refused_and_change_nothing)
@@ -256,7 +254,7 @@ TEST(all_is_every_row_except_none)
     int n = 0, found = 0;
 
     assert_ok(eqp_choices_parse(&own, &usual, "interaction:pins=2,all", &n, &c, &message));
-    /* Every row of the table except `none`, slabs (never the impostor), `auto`, and the word before. */
+    /* Every row of the table except `none`, plus slabs (not the impostor), `auto`, and the previous word. */
     assert_int_equal(n, eqp_method_count() - 1 + 1 + 1 + 1);
     for (int i = 0; i < n; i++) {
         assert_string_not_equal(c[i].word, "none");

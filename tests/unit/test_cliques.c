@@ -11,7 +11,7 @@
 #define IDS 30
 #define MANY 300
 
-/* Pins at random, some twice, and a weight for every id; id 0 weighs nothing. */
+/* Random pins with duplicates, and a weight for every id; id 0 weighs nothing. */
 static eqp_hypergraph *draw_pins(int64_t n, int64_t npins, double (*weight_of)(int64_t id))
 {
     int64_t *first = calloc((size_t)n + 1, sizeof *first), *pin = calloc((size_t)(n * npins), sizeof *pin), id[IDS];
@@ -56,7 +56,7 @@ static double weight_between(const eqp__links *links, int64_t i, int64_t j)
         found += links->edge[e] == j;
         weight += links->edge[e] == j ? links->weight[e] : 0;
     }
-    assert_true(found <= 1); /* one edge for all that they share */
+    assert_true(found <= 1); /* one edge for all shared ids */
     return weight;
 }
 
@@ -88,7 +88,7 @@ TEST(small_cliques_are_whole)
     eqp__hypergraph_free(pins);
 }
 
-/* All touch nearly all ids: every clique has more than 128 items, of which each keeps eight edges. */
+/* All items touch nearly all ids: every clique has more than 128 items, each of which keeps eight edges. */
 TEST(large_cliques_are_thinned_out_alike_at_both_ends)
 {
     eqp_hypergraph *pins = draw_pins(MANY, 40, one);

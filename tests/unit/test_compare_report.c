@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables and verdicts of comparisons, from fixed rows. Their reports are in tests/app/compare.sh and referee.sh. */
+/* Tables and verdicts of comparisons from fixed rows. tests/app/compare.sh and referee.sh test the reports. */
 #include "failing_malloc.h"
 #include "run_compare_report.h"
 #include "unit.h"
 
-/* A step of the given milliseconds; `work` is the ideal. */
+/* A step of the given milliseconds; work: the ideal. */
 static eqp_compared row_of(const char *method, int parts, double step, double work, double imbalance, int64_t ghosts)
 {
     eqp_compared row = {.method = method,
@@ -61,9 +61,8 @@ TEST(winners_are_marked_and_gains_are_told)
         at = strchr(at, '\n');
         *at++ = '\0';
     }
-    assert_int_equal(n, 2 + 3 + 1 + 2 + 3); /* header, rule, a group, a blank line, a group, what it means */
+    assert_int_equal(n, 2 + 3 + 1 + 2 + 3); /* header, rule, a group, a blank line, a group, the legend */
     assert_string_equal(line[5], "");
-    /* Imbalance, ghosts, step time. */
     assert_true(strstr(line[2], "50.00%*") == NULL && strchr(line[2], '*') == NULL);
     assert_non_null(strstr(line[3], "1.00%*"));
     assert_non_null(strstr(line[3], " 10*"));
@@ -72,7 +71,7 @@ TEST(winners_are_marked_and_gains_are_told)
     assert_non_null(strstr(line[4], "90*"));
     assert_non_null(strstr(line[4], "+40.0%"));
     assert_non_null(strstr(line[4], "-20.0%"));
-    /* Neither count nor sfc were compared at 64 parts; equal ones both win. */
+    /* count and sfc were not compared at 64 parts; both of two equal ones win. */
     assert_null(strstr(line[6], " +"));
     assert_null(strstr(line[7], " +"));
     assert_non_null(strstr(line[6], "50.00%*"));
@@ -86,7 +85,6 @@ TEST(winners_are_marked_and_gains_are_told)
     free(text);
 }
 
-/* With several phases: how even they are together. */
 TEST(a_cycle_has_an_efficiency)
 {
     eqp_compared rows[] = {row_of("sfc", 8, 20, 8, 0.5, 100), row_of("levelled", 8, 10, 8, 0.25, 100)};
@@ -103,7 +101,7 @@ TEST(a_cycle_has_an_efficiency)
     free(text);
 }
 
-/* Where a problem scales to, with what, and whether a new map is worth it. */
+/* How far a problem scales, with which method, and if a new map pays. */
 TEST(verdicts)
 {
     static const struct {
@@ -112,8 +110,8 @@ TEST(verdicts)
             int parts;
             double step, work;
         } row[9];
-        const char *chosen[9]; /* by the rows of `auto` */
-        const char *verdict;   /* its end, if it begins with ... */
+        const char *chosen[9]; /* methods that `auto` rows chose */
+        const char *verdict;   /* end of the verdict, if it begins with ... */
     } cases[] = {
         {.row = {{"count", 8, 20, 8},
                  {"sfc", 8, 8.4, 8},
@@ -193,7 +191,7 @@ TEST(the_map_of_a_run_is_a_row_of_its_own)
     assert_ptr_equal(app_compare_winner(3, rows + 2, NULL), &rows[2]);
     assert_null(app_compare_winner(0, rows, NULL));
     const eqp_compared close[] = {row_of("sfc", 4, 4020, 4000, 0.005, 30), row_of("rcb", 4, 4000, 4000, 0.0, 20)};
-    assert_ptr_equal(app_compare_winner(2, close, NULL), &close[0]); /* within the margin, which a trace has not */
+    assert_ptr_equal(app_compare_winner(2, close, NULL), &close[0]); /* within the margin; traces have none */
     assert_ptr_equal(app_compare_winner(2, close, &(app_compare_look){.exact = true}), &close[1]);
 }
 

@@ -59,7 +59,7 @@ TEST(exact_costs_come_back)
                 double typical = pow(10.0, 5 + k % 4) * cost[k];
 
                 assert_true(fit.seen[k] && fit.cost[k] >= 0.0);
-                /* A kind that takes a small share of the time is known less well. */
+                /* A kind with a small share of the time is less accurate. */
                 assert_near(fit.cost[k], cost[k], 1e-6 * (typical > 1e-2 ? cost[k] : 1e-7));
             }
             assert_near(eqp_cost_fit_predict(&fit, count) / dot(n, cost, count), 1.0, 1e-6);
@@ -139,7 +139,7 @@ TEST(a_single_mixture_is_predicted_without_exploding_costs)
     for (int i = 0; i < 200; i++) {
         int64_t n = (int64_t)(1e6 * noise(&seed)) + 1, count[] = {n, 3 * n, 7 * n};
 
-        /* 10 ns per n in all, and a percent of noise. */
+        /* A total of 10 ns per n, with one percent of noise. */
         assert_ok(eqp__cost_sums_add(&sums, count, 1e-8 * (double)n * (1.0 + 0.02 * (noise(&seed) - 0.5))));
     }
     eqp_cost_fit fit = fit_of(&sums);
@@ -158,14 +158,14 @@ TEST(expectations_separate_kinds_that_samples_cannot)
     uint64_t seed = 5;
 
     for (int i = 0; i < 300; i++) {
-        /* The first two hardly ever come in other proportions than 40 to 1. */
+        /* The ratio of the first two counts is nearly always 40 to 1. */
         const int64_t n = 1 + (int64_t)(1e4 * noise(&seed));
         const int64_t count[] = {40 * n + (int64_t)(noise(&seed) * (double)n / 10.0), n, (int64_t)(4e5 * noise(&seed))};
 
         assert_ok(eqp__cost_sums_add(&sums, count, dot(3, cost, count) * (1.0 + 0.2 * (noise(&seed) - 0.5))));
     }
     eqp_cost_fit fit = fit_of(&sums);
-    assert_true(fabs(fit.cost[0] / cost[0] - 1.0) > 0.3); /* noise */
+    assert_true(fabs(fit.cost[0] / cost[0] - 1.0) > 0.3); /* due to noise */
     assert_ok(eqp__cost_fit_near(&sums, expected, 0.01, &fit));
     for (int k = 0; k < 3; k++) {
         assert_near(fit.cost[k] / cost[k], 1.0, 0.06);
@@ -208,13 +208,14 @@ TEST(noise_moves_costs_by_a_little)
         for (int k = 0; k < 3; k++) {
             assert_near(fit.cost[k] / cost[k], 1.0, 0.03);
         }
-        /* A uniform factor of +- 5 % has a deviation of 0.1 / sqrt(12); sizes vary, so the absolute one is near it. */
+        /* A uniform factor of +- 5 % has a deviation of 0.1 / sqrt(12); sizes vary, so the absolute error is near
+         * it. */
         assert_near(fit.rmse, 0.1 / sqrt(12.0), 0.01);
     }
 }
 
-/* Brute force: the minimum over all sets of kinds allowed to be positive, each solved by Gaussian elimination on the
- * samples' own normal equations. */
+/* Brute force: the minimum over all sets of kinds with positive costs, each solved by Gaussian elimination of the
+ * normal equations of the samples. */
 static double brute_force_error(int n, double g[][EQP_COST_KINDS], const double *b, double ss)
 {
     double best = ss;
@@ -276,7 +277,7 @@ TEST(the_active_set_finds_what_brute_force_finds)
 
         for (int i = 0; i < 12; i++) {
             int64_t count[EQP_COST_KINDS];
-            /* Time that has nothing to do with some of the kinds drives their costs against zero. */
+            /* Time unrelated to some kinds drives their costs to zero. */
             double seconds = 0.5 + noise(&seed);
 
             for (int k = 0; k < n; k++) {
@@ -350,7 +351,6 @@ TEST(samples_without_information_are_left_out)
     assert_ok(eqp__cost_sums_add(&sums, some, 0.0));
     assert_memory_equal(&sums, &empty, sizeof sums);
     assert_int_equal(eqp__cost_fit_compute(&sums, &fit), EQP_ERR_STATE);
-    /* Time is zero, and so are the costs. */
     sums = sums_of(2, EQP_COST_ABSOLUTE);
     assert_ok(eqp__cost_sums_add(&sums, some, 0.0));
     fit = fit_of(&sums);

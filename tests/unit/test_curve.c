@@ -7,7 +7,7 @@
 
 #define CELLS ((uint32_t)1 << EQP_CURVE_BITS)
 
-/* The number of the cell of a level that holds a grid cell, x slowest. */
+/* Number of the cell of a level that contains a grid cell, x slowest. */
 static uint64_t cell_number(int level, uint32_t x, uint32_t y, uint32_t z)
 {
     const int down = EQP_CURVE_BITS - level;
@@ -29,8 +29,8 @@ static void assert_share_a_face(uint64_t a, uint64_t b)
     assert_int_equal(distance, 1);
 }
 
-/* Every octree cell of the first levels is one run of keys, all runs together are all keys, and cells whose runs follow
- * each other share a face. */
+/* Every octree cell of the first levels is one run of keys, the runs cover all keys, and consecutive cells share a
+ * face. */
 TEST(low_levels_are_octree_cells)
 {
     static uint8_t seen[1 << 15];
@@ -58,8 +58,8 @@ TEST(low_levels_are_octree_cells)
     }
 }
 
-/* The whole curve is too long to walk; runs of it at random places, at the ends and across the borders of every level.
- */
+/* The whole curve is too long, so this walks runs at random positions, at the ends and across the borders of every
+ * level. */
 TEST(cells_that_follow_share_a_face)
 {
     for (uint64_t i = 0; i < 20000; i++) {
@@ -83,7 +83,7 @@ TEST(prefixes_name_cells_at_every_level)
 {
     for (uint64_t i = 0; i < 20000; i++) {
         uint32_t a[3], b[3];
-        /* Two grid cells that agree in the first `common` levels and differ in the next one. */
+        /* Two grid cells that agree in the first `common` levels and differ in the next. */
         const int common = (int)(i % EQP_CURVE_BITS);
         const uint32_t half = CELLS >> (common + 1);
         for (int d = 0; d < 3; d++) {
@@ -114,7 +114,7 @@ TEST(key_and_cell_are_inverse)
         /* Higher bits are ignored. */
         assert_int_equal(eqp__hilbert_key(x | CELLS, y | 0xffe00000u, z | (CELLS << 3)), eqp__hilbert_key(x, y, z));
     }
-    /* The curve begins in a corner and ends in one that shares an edge of the cube with it. */
+    /* The curve begins in a corner and ends in a corner of the same edge. */
     assert_int_equal(eqp__hilbert_key(0, 0, 0), 0);
     eqp_hilbert_cell(EQP_CURVE_END - 1, &c[0], &c[1], &c[2]);
     assert_int_equal((uint64_t)c[0] + c[1] + c[2], CELLS - 1);
@@ -146,7 +146,7 @@ TEST(points_fall_into_their_cells)
         double low[3], middle[3];
         uint64_t key[2];
         for (int d = 0; d < 3; d++) {
-            /* Faces of octree cells belong to the cell above them; 10 / 2^k is exact. */
+            /* Faces belong to the octree cell above them; 10 / 2^k is exact. */
             c[d] = (uint32_t)eqp_random_below(5, (uint64_t)d, i, CELLS);
             low[d] = corner[d] + (double)c[d] * (side / CELLS);
             middle[d] = corner[d] + ((double)c[d] + 0.5) * (side / CELLS);

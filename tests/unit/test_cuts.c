@@ -21,7 +21,7 @@ static double scale_of(const double *share, int nparts, int p)
     return share ? share[p] * nparts : 1;
 }
 
-/* The best bottleneck of any cut, by dynamic programming over all first items. */
+/* Optimal bottleneck, by dynamic programming over all first items. */
 static double brute_force(int64_t n, const double *load, int nparts, const double *share)
 {
     double best[MAX_PARTS + 1][MAX_N + 1];
@@ -59,7 +59,7 @@ static double largest(int64_t n, const double *load, int nparts, const double *s
     return worst;
 }
 
-/* Loads of several kinds: small integers with many zeros, a few very large ones, powers of two. */
+/* Loads are small integers with many zeros, a few very large ones, or powers of two. */
 static void draw_loads(int64_t n, double *load)
 {
     uint64_t kind = below(4);
@@ -73,7 +73,7 @@ static void draw_loads(int64_t n, double *load)
     }
 }
 
-/* Shares that are sums of powers of two, so that equal quotients compare equal. */
+/* Shares are sums of powers of two, so that equal quotients compare equal. */
 static const double *draw_shares(int nparts, double *share)
 {
     if (below(2)) {

@@ -5,7 +5,7 @@
 
 TEST(a_cycle_by_hand)
 {
-    /* Two phases: mean 2 and largest 3, mean 1 and largest 2. */
+    /* Two phases: mean 2, largest 3; mean 1, largest 2. */
     static const double load[] = {1, 1, 1, 0, 2, 1, 0, 0}, times[] = {1, 4};
     static const int part[] = {0, 1, 0, 1};
     double of_part[4];
@@ -32,7 +32,7 @@ TEST(shares_scale_loads)
     eqp_cycle c;
 
     assert_ok(eqp__cycle_of_parts(2, load, 2, NULL, share, &c));
-    assert_near(c.imbalance[0], 0, 1e-15); /* as the shares */
+    assert_near(c.imbalance[0], 0, 1e-15); /* proportional to the shares */
     assert_near(c.imbalance[1], 1, 1e-15); /* the small part has twice its share */
     assert_near(c.efficiency, 3.0 / 4, 1e-15);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The balancers of ParaDiS against their rules, written down a second time with plain arrays and integrals. */
+/* ParaDiS balancers against an independent implementation of their rules with plain arrays and integrals. */
 #include "balance/balance.h"
 #include "unit.h"
 
 #define MOST 8    /* parts in a direction */
-#define PARTS 64  /* in all */
-#define CYCLES 20 /* of DLBfreq 3 and 4 */
+#define PARTS 64  /* total */
+#define CYCLES 20 /* for DLBfreq 3 and 4 */
 
 static const double low0[3] = {-100, 0, 50}, high0[3] = {300, 300, 150};
 static const int64_t cells[3] = {4, 3, 5};
 static const int grids[][3] = {{2, 2, 2}, {3, 2, 1}, {4, 4, 4}, {5, 3, 2}, {1, 4, 1}, {1, 1, 1}};
 enum { NGRIDS = sizeof grids / sizeof *grids };
 
-/* A field of load with a bump in each direction, and its integral over a box. */
+/* A load field with a bump in each direction, and its integral over a box. */
 static double primitive(int d, double x)
 {
     const double t = (x - low0[d]) / (high0[d] - low0[d]), centre[3] = {0.2, 0.6, 0.35}, width[3] = {0.1, 0.2, 0.15};
@@ -35,7 +35,7 @@ static int part_of(const int n[3], int i, int j, int k)
     return (i * n[1] + j) * n[2] + k;
 }
 
-/* Bounds [parts][6], low corner first, and what is computed from them. */
+/* Bounds [parts][6], low corner first, and derived quantities. */
 typedef struct boxed {
     int n[3];
     double box[PARTS][6];
@@ -63,7 +63,7 @@ static void loads_of(const boxed *b, double *load)
     }
 }
 
-/* Load between the lowest wall and x, with one density in each slab. */
+/* Load between the lowest wall and x, with one density per slab. */
 static double below(int n, const double *wall, const double *load, double x)
 {
     double sum = 0;
@@ -75,7 +75,7 @@ static double below(int n, const double *wall, const double *load, double x)
     return sum;
 }
 
-/* The place with that much load below it, by bisection. */
+/* Inverse of below(), by bisection. */
 static double place_of(int n, const double *wall, const double *load, double target)
 {
     double from = wall[0], to = wall[n];
@@ -87,8 +87,8 @@ static double place_of(int n, const double *wall, const double *load, double tar
     return from;
 }
 
-/* One row of slabs. A wall goes to where the slab below it, which begins at its own new lower wall, has an equal part
- * of all that is left; not farther than 5 % of the slab it moves into, nor than 0.49 of a cell. */
+/* Moves the walls of a row of slabs. Above its new lower wall each slab gets an equal part of the remaining load; a
+ * wall moves at most 5 % of the slab it moves into and at most 0.49 of a cell. */
 static void move_row(int n, const double *load, double cell, double *wall)
 {
     double old[MOST + 1];
@@ -102,11 +102,11 @@ static void move_row(int n, const double *load, double cell, double *wall)
     }
 }
 
-/* Sectioning, one direction: each row of slabs (1), of columns in a slab, of boxes in a column by itself. */
+/* Sectioning in one direction: the row of slabs, of columns in each slab, or of boxes in each column. */
 static void section(boxed *b, const double *load, int d)
 {
     const int *n = b->n, lines = d == 0 ? 1 : d == 1 ? n[0] : n[0] * n[1];
-    const int each = d == 0 ? n[1] * n[2] : d == 1 ? n[2] : 1; /* parts in a slab */
+    const int each = d == 0 ? n[1] * n[2] : d == 1 ? n[2] : 1; /* parts per slab */
 
     for (int line = 0; line < lines; line++) {
         double wall[MOST + 1], sum[MOST] = {0};
@@ -127,7 +127,7 @@ static void section(boxed *b, const double *load, int d)
     }
 }
 
-/* A range of the parts' grid: a piece of bisection. */
+/* A range of the grid of parts: a piece in bisection. */
 typedef struct range {
     int first[3], count[3];
 } range;
@@ -157,7 +157,7 @@ static range half_of(const range *r, int d, int side)
     return half;
 }
 
-/* The octants of a piece: halves in all directions with more than one part. */
+/* Octants of a piece: halves in all directions with more than one part. */
 static int octants(const range *r, range octant[8])
 {
     int n = 1;
@@ -173,7 +173,7 @@ static int octants(const range *r, range octant[8])
     return n;
 }
 
-/* The coarsest level with an octant of more than 1.05 times the mean of the octants of its piece. */
+/* Coarsest level with an octant above 1.05 times the mean octant of its piece. */
 static int level_out_of_balance(const int n[3], const double *load, const range *r, int level, int found)
 {
     range octant[8];
@@ -192,7 +192,7 @@ static int level_out_of_balance(const int n[3], const double *load, const range 
     return most / (sum / count) - 1 > 0.05 && level < found ? level : found;
 }
 
-/* Cuts a piece along d, then its halves along the directions behind, then the octants. now, old: its extent in d. */
+/* Cuts a piece along d, its halves along the following directions, then the octants. now, old: extent in d. */
 static void bisect(boxed *b, const boxed *old, const double *load, const range *r, int d, int level, int begin,
                    double extent[6])
 {
@@ -213,7 +213,8 @@ static void bisect(boxed *b, const boxed *old, const double *load, const range *
     }
     half[0] = half_of(r, d, 0);
     half[1] = half_of(r, d, 1);
-    /* In a row along d the first part's wall is the piece's, the first of the upper half has the wall in between. */
+    /* In a row along d the piece's wall is that of its first part, the middle wall that of the upper half's first
+     * part. */
     was[0] = old->box[part_of(b->n, r->first[0], r->first[1], r->first[2])][d];
     wall = old->box[part_of(b->n, half[1].first[0], half[1].first[1], half[1].first[2])][d];
     was[1] = old->box[part_of(b->n, r->first[0] + r->count[0] - 1, r->first[1] + r->count[1] - 1,
@@ -231,7 +232,6 @@ static void bisect(boxed *b, const boxed *old, const double *load, const range *
         double its[6];
         memcpy(its, extent, sizeof its);
         its[side ? d : 3 + d] = wall;
-        /* A cut along the next direction belongs to the same level. */
         bisect(b, old, load, &half[side], d + 1, level, begin, its);
     }
 }
@@ -263,7 +263,7 @@ static double imbalance(const boxed *b)
     return most * parts / sum - 1;
 }
 
-/* One run: DLBfreq cycles from trigger to trigger. */
+/* One run of CYCLES cycles; DLBfreq: every. */
 static void follow(const int n[3], bool bisection, int every)
 {
     const dd_domain domain = {.low = {low0[0], low0[1], low0[2]},
@@ -309,7 +309,7 @@ TEST(walls_follow_the_rules_of_paradis)
     }
 }
 
-/* The three directions of a round come in three cycles that follow each other; DLBfreq 0 moves nothing. */
+/* The three directions of a round take three consecutive cycles; DLBfreq 0 moves nothing. */
 TEST(rounds_take_three_cycles)
 {
     static const int turns[5][7] = {{-1, -1, -1, -1, -1, -1, -1},
