@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contact: lines annihilate or form junctions, and no Burgers vector is lost. */
+/* Contact: lines annihilate or form junctions, and Burgers vectors are conserved. */
 #include "dd_networks.h"
 #include "unit.h"
 
@@ -20,7 +20,7 @@ static dd_serial serial_of(dd_network *network, const double box[3], double rann
     return dd_test_serial(network, box, rules_of(rann));
 }
 
-/* Pairs that met, in a free box. */
+/* Number of pairs that met, in a free box. */
 static int64_t collide(dd_network *network)
 {
     dd_serial serial = serial_of(network, free_box, 1.0);
@@ -71,7 +71,7 @@ TEST(distance_against_brute_force)
     }
 }
 
-/* Two pinned lines, the second turned by 1 and half a length above the first. */
+/* Two pinned lines, the second rotated by 1 and half a length above the first. */
 static void make_cross(dd_network *network)
 {
     const double c = cos(1), s = sin(1), n[3] = {0, 0, 1}, gap = 0.5;
@@ -94,7 +94,7 @@ TEST(crossing_lines_join_and_zip_into_a_junction)
     assert_true(fabs(joint->x[2]) <= 0.5);
     dd_network_free(&network);
 
-    /* A node with two arms that have closed: the far ends meet, b1 + b2 is what the junction has. */
+    /* Two arms of a node have closed: their far ends meet, and the junction has b1 + b2. */
     const double zero[3] = {-1, 0, -1};
     network = dd_test_network(
         SPOTS({1, 0, 0, 0, DD_FREE}, {2, 10, 0.3, 0, DD_FREE}, {3, 12, -0.3, 0, DD_FREE}, {4, -10, 0, 0, DD_PINNED},
@@ -151,7 +151,6 @@ TEST(lines_that_part_do_not_join)
     }
 }
 
-/* Contact next to a node takes the node: no arm between the two. */
 TEST(ends_near_the_contact_are_the_contact)
 {
     for (int far = 0; far < 2; far++) {
@@ -187,8 +186,7 @@ TEST(short_junctions_go)
 
 TEST(opposite_dipole_annihilates)
 {
-    /* Two lines of opposite sense, five nodes each, pinned at the ends: nothing but four pinned ends and short bridges
-     * may be left. */
+    /* Two antiparallel lines of five nodes with pinned ends: only the pinned ends and short bridges may remain. */
     const double b[3] = {1, 0, 0}, minus[3] = {-1, 0, 0}, n[3] = {0, 0, 1};
     dd_network network;
 
@@ -204,7 +202,7 @@ TEST(opposite_dipole_annihilates)
     for (int pass = 0; pass < 6; pass++) {
         (void)collide(&network);
     }
-    /* Two half loops between neighbouring pins are left. */
+    /* Half loops between neighboring pins remain. */
     for (int64_t i = 0; i < network.n; i++) {
         assert_true(network.node[i].narms <= 2);
         assert_true(fabs(network.node[i].x[0]) > 9);
@@ -212,7 +210,7 @@ TEST(opposite_dipole_annihilates)
     assert_true(network.n >= 4 && network.n <= 6);
     dd_network_free(&network);
 
-    /* Without pins (a loop pressed flat) nothing is left. */
+    /* Without pins (a loop pressed flat) nothing remains. */
     network = dd_test_network(SPOTS({1, 0, 0, 0, DD_FREE}, {2, 10, 0.2, 0, DD_FREE}, {3, 10, -0.2, 0, DD_FREE}),
                               LINES({1, 2, b, n}, {2, 3, b, n}, {3, 1, b, n}));
     (void)collide(&network);
@@ -235,8 +233,7 @@ TEST(pins_hold)
     }
 }
 
-/* The part of the network outside stays as it is: same arms out of the patch, to the bit; and the same patch has the
- * same result. */
+/* Outside the patch the network is bitwise unchanged, and the same patch gives the same result. */
 TEST(a_patch_is_all_that_changes)
 {
     int64_t changed = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Screws slip into the plane where the force on them is larger, and nothing else does. */
+/* Screws, and only screws, slip into the plane with the larger force. */
 #include "dd_networks.h"
 #include "unit.h"
 
 #include "motion/loading.h"
 
-/* A slip system with another plane of the same Burgers vector; glide: in the planes, across b. */
+/* A slip system and a second plane of the same Burgers vector. glide: in each plane, across b. */
 typedef struct crystal {
     dd_crystal kind;
     double b[3], plane[2][3], glide[2][3];
@@ -32,7 +32,6 @@ static crystal crystal_of(dd_crystal kind)
 
 static const dd_medium medium = {.mu = 1000, .nu = 0.3, .a = 0.1, .core = 0};
 
-/* Along the force. */
 static void drag(const void *user, const dd_node *node, const double (*to_neighbour)[3], const double force[3],
                  double velocity[3])
 {
@@ -64,8 +63,8 @@ static void put(dd_network *network, dd_tag tag, const double middle[3], const c
     dd_test_node(network, tag, x[0], x[1], x[2], constraint);
 }
 
-/* Nodes 1 - 2 - 3 along b with force 2 on node 2: own along the glide direction of its plane, other along that of the
- * other one. angle: degrees by which its arms leave b, in the first plane. */
+/* Nodes 1 - 2 - 3 along b with a force on node 2: `own` along the glide direction of its plane, `other` along that of
+ * the second. angle: degrees between its arms and b in the first plane. */
 static void make_screw(dd_network *network, const double middle[3], const crystal *c, double own, double other,
                        double angle, int constraint)
 {
@@ -85,14 +84,14 @@ static void make_screw(dd_network *network, const double middle[3], const crysta
     }
 }
 
-/* Ends that were free for an operation are no ends otherwise. */
+/* Ends freed for an operation are pinned again. */
 static void assert_valid(dd_network *network, const double box[3])
 {
     dd_test_find(network, 1)->constraint = dd_test_find(network, 3)->constraint = DD_PINNED;
     dd_test_valid(network, box);
 }
 
-/* The component along one of two glide directions of a force along both. */
+/* Component along one of two glide directions of a force along both. */
 static double share(const crystal *c, int i, double own, double other)
 {
     return fabs(i == 0 ? own + other * dd_v3_dot(c->glide[0], c->glide[1])
@@ -130,12 +129,12 @@ TEST(screws_slip_into_the_plane_of_more_force)
             dd_v3_cross(to[0], to[1], cross);
             size = 0.5 * dd_v3_length(cross);
             assert_true(size > area_min && size < 1.00001 * area_min);
-            /* It went along the force, and the force did work: b.A against force x way. */
+            /* The node moved along the force, and the force did work: b.A against force times displacement. */
             const double *force = c.glide[1];
             double middle[3];
             dd_v3_along(to[0], 1.0, to[1], middle);
             assert_true(dd_v3_dot(middle, force) * sign < 0);
-            if (angle == 0.0) { /* ends stay: the sweep is the nucleus, b (x) A in the new plane */
+            if (angle == 0.0) { /* ends stay: the swept area is the nucleus, b (x) A in the new plane */
                 double normal[3] = {0}, trace = 0;
                 for (int k = 0; k < 9; k++) {
                     normal[k % 3] += serial.area[k] * c.b[k / 3];
@@ -150,7 +149,7 @@ TEST(screws_slip_into_the_plane_of_more_force)
                 dd_v3_cross(line, way, swept); /* (line) x (way), as in dd_swept_area() */
                 assert_true(sign * dd_v3_dot(normal, swept) > 0);
             }
-            /* Once is enough, and coarsening leaves it. */
+            /* A second pass does nothing, and coarsening keeps the result. */
             assert_int_equal(dd_serial_pass(&serial, DD_SLIP, &mover), 0);
             assert_int_equal(dd_serial_pass(&serial, DD_COARSEN, NULL), 0);
         }
@@ -182,10 +181,10 @@ TEST(others_stay)
         dd_network network;
         make_screw(&network, origin, &c, 0, 20, 0, DD_PINNED);
         assert_int_equal(slips(&network, &c, 0.5), 1);
-        /* The own plane is the better one. */
+        /* The own plane has the larger force. */
         make_screw(&network, origin, &c, 20, 0, 0, DD_PINNED);
         assert_int_equal(slips(&network, &c, 0.5), 0);
-        /* Too little more: the threshold is 1e-4 mu b times half the length, 1. */
+        /* Slightly more force: the threshold is 1e-4 mu b times half the length, 1. */
         for (int i = 0; i < 2; i++) {
             double own = 0, other = 0;
             const double wanted = i == 0 ? 0.99 : 1.01;
@@ -195,10 +194,10 @@ TEST(others_stay)
             make_screw(&network, origin, &c, own, other, 0, DD_PINNED);
             assert_int_equal(slips(&network, &c, 1e-3), i);
         }
-        /* Too far from screw. */
+        /* Too far from screw orientation. */
         make_screw(&network, origin, &c, 0, 20, 2.1 * c.limit, DD_FREE);
         assert_int_equal(slips(&network, &c, 0.5), 0);
-        /* Not in line, and both ends pinned. */
+        /* Not straight, and both ends pinned. */
         make_screw(&network, origin, &c, 0, 20, 0.5 * c.limit, DD_PINNED);
         dd_v3_along(dd_test_find(&network, 3)->x, 0.01, c.glide[0], dd_test_find(&network, 3)->x);
         assert_int_equal(slips(&network, &c, 0.5), 0);
@@ -206,7 +205,7 @@ TEST(others_stay)
         dd_v3_along(dd_test_find(&network, 3)->x, 0.01, c.glide[0], dd_test_find(&network, 3)->x);
         dd_test_find(&network, 3)->constraint = DD_FREE;
         assert_int_equal(slips(&network, &c, 0.5), 1);
-        /* Of no such crystal, pinned, without a plane. */
+        /* Wrong crystal, pinned, no plane. */
         crystal another = crystal_of(kind == DD_FCC ? DD_BCC : DD_FCC), none = c;
         make_screw(&network, origin, &c, 0, 20, 0, DD_PINNED);
         assert_int_equal(slips(&network, &another, 0.5), 0);
@@ -219,13 +218,13 @@ TEST(others_stay)
         make_screw(&network, origin, &c, 0, 20, 0, DD_PINNED);
         memset(dd_test_find(&network, 2)->arm[1].normal, 0, sizeof origin);
         assert_int_equal(slips(&network, &c, 0.5), 0);
-        /* The line's tension would pull a large nucleus back. */
+        /* Line tension would pull a large nucleus back. */
         make_screw(&network, origin, &c, 0, 20, 0, DD_PINNED);
         assert_int_equal(slips(&network, &c, 20), 0);
     }
 }
 
-/* One arm in each plane: the screw one follows the other where the force on it wants that. */
+/* One arm in each plane: the screw arm follows the other if its force is larger there. */
 TEST(screws_follow_their_neighbour)
 {
     for (int kind = DD_FCC; kind <= DD_BCC; kind++) {
@@ -237,7 +236,7 @@ TEST(screws_follow_their_neighbour)
                 dd_node *node = dd_test_find(&network, 2);
                 const dd_tag other = node->arm[1 - arm].tag, end = node->arm[arm].tag;
                 double before[3];
-                /* The other arm lies in the second plane; the end of the screw one is a little off the line. */
+                /* The other arm lies in the second plane; the screw arm's end is slightly off the line. */
                 dd_v3_copy(node->arm[1 - arm].normal, c.plane[1]);
                 dd_v3_copy(dd_test_find(&network, other)->arm[0].normal, c.plane[1]);
                 dd_v3_along(dd_test_find(&network, end)->x, 0.02, c.glide[0], dd_test_find(&network, end)->x);
@@ -261,7 +260,7 @@ TEST(screws_follow_their_neighbour)
     }
 }
 
-/* A neighbour that another plane holds stays, and the other one goes. */
+/* A neighbor held by another plane stays, and the other one moves. */
 TEST(neighbours_go_in_their_plane_only)
 {
     for (int kind = DD_FCC; kind <= DD_BCC; kind++) {

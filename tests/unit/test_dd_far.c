@@ -53,7 +53,6 @@ enum { N = 5, LOOPS = 6, SEGMENTS = 3 * LOOPS };
 
 static const double low[3] = {-100, 30, 0}, edge[3] = {800, 640, 720};
 
-/* A far field, all of its moments and what they make. */
 typedef struct scene {
     dd_medium medium;
     int64_t n[3];
@@ -69,7 +68,7 @@ static int64_t cells_of(const scene *s)
     return s->n[0] * s->n[1] * s->n[2];
 }
 
-/* The cell of the first end of a segment, and its place in the grid. */
+/* Cell of a segment's first end, and its grid position. */
 static int64_t cell_of(const scene *s, const double x[3], int64_t at[3])
 {
     for (int d = 0; d < 3; d++) {
@@ -112,7 +111,6 @@ static void free_scene(scene *s)
     free(s->local);
 }
 
-/* The far stress at a place. */
 static void far_stress(const scene *s, const double x[3], double stress[6])
 {
     int64_t at[3];
@@ -129,7 +127,7 @@ static void far_stress(const scene *s, const double x[3], double stress[6])
     free(field);
 }
 
-/* Adds what segments do at x, one by one: images up to `shells` boxes away, near ones or far ones. */
+/* Adds the direct stress of segments at x, for images up to `shells` boxes away: near ones or far ones. */
 static void add_images(const scene *s, const double x[3], int shells, bool near, double sum[6])
 {
     int64_t to[3];
@@ -149,7 +147,7 @@ static void add_images(const scene *s, const double x[3], int shells, bool near,
             double stress[6];
             bool is_near = true;
             for (int d = 0; d < 3; d++) {
-                /* Cells are near by the image of the segment that lies in its own one. */
+                /* A segment's cell is near by its image in its own cell. */
                 const double first = s->segment[i].x1[d] - low[d];
                 const double shift = edge[d] * ((double)k[d] - (s->medium.box[d] > 0 ? floor(first / edge[d]) : 0.0));
                 moved.x1[d] += shift;
@@ -164,7 +162,7 @@ static void add_images(const scene *s, const double x[3], int shells, bool near,
     }
 }
 
-/* Triangles about random places in the middle of the box: no cell's segments reach far out of it. */
+/* Triangles about random positions in the middle of the box, so no segment extends far beyond its cell. */
 static void make_loops(double size, dd_segment segment[SEGMENTS])
 {
     draws = 0;
@@ -189,7 +187,7 @@ static void make_loops(double size, dd_segment segment[SEGMENTS])
 
 enum { PLACES = 40 };
 
-/* The relative error (L2) of the far stress at some places, and of what is left without its mean. */
+/* Relative L2 error of the far stress at sample points, with and without its mean. */
 static double error_of(const scene *s, int shells, double *without_mean)
 {
     double off[PLACES][6], mean[6] = {0}, square = 0, all = 0, rest = 0;
@@ -218,7 +216,7 @@ static double error_of(const scene *s, int shells, double *without_mean)
     return sqrt(square / all);
 }
 
-/* In a free box the error is that of the expansions, and each two orders take off more than half of it. */
+/* In a free box the only error is that of the expansions; each two orders reduce it by more than half. */
 TEST(errors_fall_with_the_order)
 {
     const dd_medium medium = {54.6, 0.324, 2, 1, {0, 0, 0}};
@@ -235,7 +233,7 @@ TEST(errors_fall_with_the_order)
     assert_true(before < 3e-3);
 }
 
-/* All images: what many shells add up to, but for a uniform stress that depends on their outer shape. */
+/* The sum over many shells, up to a uniform stress that depends on their outer shape. */
 TEST(periodic_fields_are_those_of_many_shells)
 {
     dd_segment segment[SEGMENTS];
@@ -248,7 +246,7 @@ TEST(periodic_fields_are_those_of_many_shells)
     assert_true(rest < 3e-3);
 }
 
-/* Where directions are free, images add up to the distance that is promised. */
+/* In free directions only images within the documented distance count. */
 TEST(free_directions_have_no_images)
 {
     dd_segment segment[SEGMENTS];
@@ -263,8 +261,8 @@ TEST(free_directions_have_no_images)
     }
 }
 
-/* The near and the far stress together do not depend on the cells, also where lines that cross the box have a net
- * Burgers vector, whose background is neutral. */
+/* Near plus far stress is independent of the cells, also if lines across the box have a net Burgers vector with a
+ * neutralizing background. */
 TEST(stress_does_not_depend_on_cells)
 {
     static const int64_t n[] = {3, 4, 5, 7};
@@ -306,7 +304,7 @@ TEST(stress_does_not_depend_on_cells)
     assert_true(worst < 1e-3 * scale);
 }
 
-/* Planes of any lengths come back as they went, times their size. */
+/* The inverse transform of planes of any length returns them times their size. */
 TEST(planes_come_back)
 {
     static const int64_t lengths[][2] = {{3, 4}, {5, 6}, {7, 8}, {9, 11}, {13, 16}, {25, 10}, {67, 3}, {3, 134}};
@@ -325,7 +323,7 @@ TEST(planes_come_back)
             sum += j % COMPONENTS == 4 ? in[j] : 0;
         }
         assert_ok(dd_far_plane_forward(far, COMPONENTS, in, columns));
-        assert_true(fabs(columns[4] - sum) < 1e-10 * (double)ncells); /* the wave number 0 */
+        assert_true(fabs(columns[4] - sum) < 1e-10 * (double)ncells); /* wave number 0 */
         assert_ok(dd_far_plane_inverse(far, COMPONENTS, columns, out));
         for (int64_t j = 0; j < ncells * COMPONENTS; j++) {
             assert_true(fabs(out[j] - (double)ncells * in[j]) < 1e-10 * (double)ncells);
@@ -337,7 +335,7 @@ TEST(planes_come_back)
     }
 }
 
-/* Forces are the integral of the stress along the segment, and images of it are the same. */
+/* Forces integrate the stress along the segment and are equal for its images. */
 TEST(forces_are_the_integral_of_the_stress)
 {
     enum { PARTS = 2000 };

@@ -26,7 +26,7 @@ static dd_network make(const dd_generator *generator)
     return made;
 }
 
-/* Makes the network of a text and checks everything that is promised; returns its total length. */
+/* Generates the network of a text, checks all its promises and returns its total length. */
 static double check(const char *text)
 {
     dd_generator generator = parse(text);
@@ -47,7 +47,6 @@ static double check(const char *text)
     return length;
 }
 
-/* All normals are of {111}. */
 static void check_111(const char *text)
 {
     dd_generator generator = parse(text);
@@ -77,7 +76,7 @@ TEST(every_kind_is_valid)
             snprintf(text, sizeof text, "%s:seed=7,n=9,box=1000,maxseg=77", table[k].name);
         }
         check(text);
-        /* A box of few segments, and a longest segment that no object has. */
+        /* A box with few segments, and a maximum length above every object. */
         snprintf(text, sizeof text, "%s:n=9,box=50000,maxseg=1e9", table[k].name);
         check(text);
         snprintf(text, sizeof text, "%s:n=9,box=50000,maxseg=313", table[k].name);
@@ -118,7 +117,7 @@ TEST(lengths_are_known)
     assert_in_range(nodes, 90000, 100000);
 }
 
-/* A source has free nodes between pinned ends, and the angle that was asked for. */
+/* A source has free nodes between pinned ends, and the requested angle. */
 TEST(sources_have_their_character)
 {
     for (int angle = 0; angle <= 180; angle += 30) {

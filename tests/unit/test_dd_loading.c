@@ -26,7 +26,7 @@ static double polygon_area(int n, double radius)
     return 0.5 * n * radius * radius * sin(2.0 * PI / n);
 }
 
-/* A shear loop that grows strains the volume by b A / V, exactly. */
+/* A growing shear loop strains the volume by exactly b A / V. */
 TEST(a_loop_grows)
 {
     const double burgers[3] = {1, 0, 0}, volume = 1e6;
@@ -45,7 +45,7 @@ TEST(a_loop_grows)
         assert_near(spin[0], 0.0, 1e-14);
         assert_near(spin[1], -want, 1e-14);
         assert_near(spin[2], 0.0, 1e-14);
-        /* In steps of any shape it is the same. */
+        /* Steps of any shape give the same strain. */
         dd_segment middle[MOST];
         polygon(n, 11.0, 30.0, burgers, middle);
         dd_strain_sweep(n, before, middle, volume, part, NULL);
@@ -57,7 +57,7 @@ TEST(a_loop_grows)
     }
 }
 
-/* stress : strain V is the work of the Peach-Koehler forces in the middle of the way: exact, as they are linear. */
+/* stress : strain V is the work of the Peach-Koehler forces at mid-step, exact since they are linear. */
 TEST(strain_is_work)
 {
     const double stress[6] = {3, -2, 5, 0.7, -1.1, 4}, volume = 1234.0, burgers[3] = {0.3, -0.8, 0.5};
@@ -69,7 +69,7 @@ TEST(strain_is_work)
     for (int k = 0; k < 16; k++) {
         dd_segment middle = before[k];
         double force[6];
-        for (int i = 0; i < 3; i++) { /* not alike, but still closed */
+        for (int i = 0; i < 3; i++) { /* distorted, but still closed */
             after[k].x2[i] += 0.5 * sin(3.0 * ((k + 1) % 16) + i);
             after[k].x1[i] += 0.5 * sin(3.0 * k + i);
             middle.x1[i] = 0.5 * (before[k].x1[i] + after[k].x1[i]);
@@ -88,7 +88,6 @@ TEST(strain_is_work)
     assert_near(gained / work, 1.0, 1e-12);
 }
 
-/* A line that crosses the whole box: strain b / height. */
 TEST(a_line_sweeps_the_box)
 {
     const dd_segment before = {{-50, 0, 0}, {50, 0, 0}, {0, 1, 0}}, after = {{-50, 100, 0}, {50, 100, 0}, {0, 1, 0}};
@@ -127,7 +126,7 @@ TEST(a_strain_rate_loads)
     dd_loading loading;
 
     assert_ok(dd_loading_init(&loading, DD_STRAIN_RATE, &medium, 10.0, direction, nothing));
-    /* Elastic: the stress along the axis is E times the strain, and there is no other. */
+    /* Elastic: the axial stress is E times the strain, all other stresses are zero. */
     dd_loading_advance(&loading, 1e-6, nothing, NULL);
     assert_near(dd_loading_along(&loading, loading.stress) / (young * 1e-5), 1.0, 1e-12);
     assert_near(loading.stress[XX] / (young * 1e-5), e[0] * e[0], 1e-12);
@@ -141,8 +140,8 @@ TEST(a_strain_rate_loads)
     assert_near(loading.total, 2e-5, 1e-18);
 }
 
-/* Elastic cycles are a triangle: up to the amplitude, down to its negative, and so on. A run that goes on has the sign
- * of its time. */
+/* Elastic cycles are a triangle wave between plus and minus the amplitude. A resumed run takes the sign from its
+ * time. */
 TEST(cycles_turn_at_their_amplitude)
 {
     const double z[3] = {0, 0, 1}, young = 2.0 * 50e9 * 1.3, dt = 1e-6, amplitude = 1e-4;
@@ -150,7 +149,7 @@ TEST(cycles_turn_at_their_amplitude)
 
     assert_ok(dd_loading_init(&loading, DD_STRAIN_RATE, &medium, 10.0, z, nothing));
     assert_ok(dd_loading_cycle(&loading, amplitude, 0.0));
-    for (int step = 1; step <= 90; step++) { /* the first ones are a little longer: no turn is a matter of rounding */
+    for (int step = 1; step <= 90; step++) { /* slightly longer first steps, so that rounding decides no turn */
         /* Ten steps to the amplitude, forty a cycle. */
         const int phase = (step + 10) % 40;
         const double strain = amplitude * (phase <= 20 ? phase - 10 : 30 - phase) / 10.0;

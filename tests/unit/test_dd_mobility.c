@@ -72,7 +72,7 @@ TEST(relaxed)
     goes(&m, &s, 3 * 2.0, 0, 0);
 }
 
-/* |v| / (1 + (|v| / c)^10)^(1/10): at |v| = c, 2^(-1/10) of it; no law is faster. */
+/* |v| / (1 + (|v| / c)^10)^(1/10): at |v| = c the factor is 2^(-1/10); no law exceeds c. */
 TEST(top_speed)
 {
     dd_mobility m = {.law = DD_FCC_0, .edge = 4, .screw = 2};
@@ -116,9 +116,9 @@ TEST(pinned_directions)
     }
 }
 
-/* Of every law, at a junction of three arms in two planes: arms of no length have no say, pinned directions and nodes
- * of a surface do not move, the velocity is linear in the force, but for laws with curves, and lies in the planes of
- * laws that glide. */
+/* Every law at a junction of three arms in two planes: zero-length arms have no effect, pinned directions and surface
+ * nodes do not move, velocity is linear in the force except for nonlinear laws, and lies in the planes of glide
+ * laws. */
 TEST(every_law)
 {
 #define IN_PLANES(id, name, drag, in_planes, reads) in_planes,
@@ -150,7 +150,7 @@ TEST(every_law)
             add(&s, to[j], b[j], plane[j]);
         }
         move(&m, &s, F, v);
-        /* Three junctions of BCC: nothing goes. */
+        /* A BCC junction of three planes is immobile. */
         const bool is_stuck = law == DD_BCC_GLIDE || (law >= DD_BCC_TA_NL && law <= DD_BCC_TA_NL_B_PLANAR);
         assert_true(v[0] * F[0] + v[1] * F[1] + v[2] * F[2] > 0 || is_stuck);
         if (in_planes[law]) {
@@ -173,7 +173,7 @@ TEST(every_law)
     }
 }
 
-/* A junction node: the drag is what the velocity undoes, and turning everything turns the velocity. */
+/* At a junction node drag balances the force, and rotating everything rotates the velocity. */
 TEST(junctions)
 {
     const double to[3][3] = {{10, 2, -3}, {-4, 9, 1}, {-3, -8, 6}};
@@ -214,7 +214,7 @@ TEST(fcc_straight)
         add(&s, right, burgers[k], Z);
         goes(&fcc, &s, 3.0 * mobility[k] / 20.0, 5.0 * mobility[k] / 20.0, 0.0);
     }
-    /* The length of the Burgers vector does not determine its direction. */
+    /* The length of a Burgers vector does not determine its direction. */
     star s = {0};
     const double twice[3] = {2, 0, 0};
     add(&s, left, twice, Z);
@@ -275,7 +275,7 @@ TEST(fcc_laws)
         m.law = k == 0 ? DD_FCC_0B : DD_FCC_CLIMB;
         goes_in(1e-12, &m, &mixed, &f, along * c - across * s, along * s + across * c, 0);
     }
-    /* Screws have the drag of the line along b and of the screw across it, edges the other way round. */
+    /* Screws: drag of the line along b, of the screw across. Edges: the reverse. */
     m.law = DD_FCC_LINEAR;
     const double line = 0.0025;
     goes_in(1e-12, &m, &edge, &f, 3 * 4.0 / 10, 5 / (10 * line), 0);
@@ -283,7 +283,7 @@ TEST(fcc_laws)
     goes_in(1e-12, &m, &mixed, &f, 3 / (10 * (c * line + s * 0.25)), 5 / (10 * (c * 0.5 + s * line)), 0);
 }
 
-/* Arms in (001), where nothing glides. */
+/* Arms in (001) do not glide. */
 TEST(fcc_junctions)
 {
     const frame f = frame_of((double[]){1, 1, 0}, (double[]){1, -1, 0});
@@ -298,7 +298,7 @@ TEST(fcc_junctions)
     m.law = DD_FCC_CLIMB;
     goes_in(1e-12, &m, &two, &f, 3 * 4e-4 / 10, 5 * 4e-4 / 10, 0);
     goes_in(1e-12, &m, &three, &f, 3 * 4.0 / 15, 5 * 4e-4 / 15, 0);
-    /* Chosen by its plane, and by its Burgers vector. */
+    /* Chosen by plane and by Burgers vector. */
     m.law = DD_FCC_LINEAR;
     const star square = straight(3, f.e[0], X, Z);
     const star *both[2] = {&three, &square};
@@ -317,7 +317,7 @@ TEST(bcc_straight)
     const star edge = straight(2, f.e[1], f.e[0], NULL), screw = straight(2, f.e[0], f.e[0], NULL);
     goes_in(1e-12, &bcc, &edge, &f, 3 * 4.0 / 10, 5 * 400.0 / 10, 7 * 0.5 / 10);
     goes_in(1e-12, &bcc, &screw, &f, 3 * 400.0 / 10, 5 * 2.0 / 10, 7 * 2.0 / 10);
-    /* And goes over into it without a jump. */
+    /* The limit is continuous. */
     const star nearly = straight(2, f.e[0], in(&f, 1, 1e-5, 0, off), NULL);
     move_in(&bcc, &nearly, &f, w);
     assert_near(w[1], 5 * 2.0 / 10, 1e-6);
@@ -336,7 +336,7 @@ TEST(bcc_mixed)
     goes_in(1e-12, &bcc, &s, &f, 3 * 400.0 / 10, 5 / (10 * glide), 7 / (10 * climb));
 }
 
-/* Arms of <100> and <110> climb in every direction; only along their line they are fast. */
+/* <100> and <110> arms climb in every direction and are fast only along their line. */
 TEST(bcc_junctions)
 {
     const frame f = frame_of((double[]){0.6, 0.8, 0}, (double[]){-0.8, 0.6, 0});
@@ -359,14 +359,14 @@ TEST(bcc_junctions)
         goes_in(1e-12, &m, &two, &f, 0, 0, 0);
         goes_in(1e-12, &m, &three, &f, 3 * 400.0 / 15, 0, 0);
     }
-    /* The climb of nodes of three arms is that of their edges, too. */
+    /* Nodes of three arms climb with the drag of their edges. */
     const frame e = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
     const star edges = straight(3, e.e[1], e.e[0], NULL);
     m.law = DD_BCC_0B;
     goes_in(1e-12, &m, &edges, &e, 3 * 4.0 / 15, 5 * 400.0 / 15, 7 * 0.25 / 15);
 }
 
-/* In one plane as BCC_0 moves in it, in two along their common line, in three not at all. */
+/* In one plane like BCC_0, in two along their common line, in three immobile. */
 TEST(bcc_glide_planes)
 {
     const dd_mobility m = {.law = DD_BCC_GLIDE, .edge = 4, .screw = 2};
@@ -417,8 +417,7 @@ TEST(bcc_linear)
     }
 }
 
-/* Every slip system by its own drags: edges along n x b with a glide drag of 2 + k, screws with 20 + k, for system k.
- */
+/* Every slip system k has its own drags: edges along n x b 2 + k, screws 20 + k. */
 TEST(hcp_linear)
 {
     const double c = 1.6, h = sqrt(0.75);

@@ -5,7 +5,7 @@
 /* b 1e-9 m, so that 1e9 b/s are 1 m/s, and some temperature. */
 static const dd_mobility any = {.temperature = 400, .pressure = 20e9, .modulus_0 = 50e9, .burgers = 1e-9};
 
-/* Of BCC_Ta_nl, in Pa: r is a speed in units of 2000 m/s, from 0.9 on a straight line. */
+/* BCC_Ta_nl, in Pa: r is the speed in units of 2000 m/s, linear above 0.9. */
 static double ta_edge(double r)
 {
     const double size = 525e6 * (2.9146 + 14.027 * exp(-400 / 434.5)), d = 1e-6;
@@ -22,9 +22,9 @@ static double ta_screw(double r)
     return 525e6 * pow(pow(drag, 5) + pow(thermal, 5), 0.2);
 }
 
-/* Half lengths sum to 10 in all that follows, which is the force in units of a stress. The laws differ in what a line
- * costs that moves along itself, and in screws that leave their plane. Along itself a line is so fast that the rounding
- * of the force is 1e-7 of its speed. */
+/* From here on half lengths sum to 10, so a force is 10 times a stress. The laws differ in the drag of a line along
+ * itself and in screws that leave their plane. Along itself a line is so fast that the rounding of the force is 1e-7
+ * of its speed. */
 TEST(ta_nl_straight)
 {
     const dd_mobility_law laws[3] = {DD_BCC_TA_NL, DD_BCC_TA_NL_B, DD_BCC_TA_NL_B_PLANAR};
@@ -60,7 +60,7 @@ TEST(ta_nl_straight)
     }
 }
 
-/* A junction along x leaves its line, two leave nothing, and a fourth arm stops a node. */
+/* One junction along x lets the node leave its line, two or a fourth arm stop it. */
 TEST(ta_nl_nodes)
 {
     const double b[3] = {1, 1, 1}, minus[3] = {-1, -1, 1}, out[3] = {-3, 4, 0}, back[3] = {-3, -4, 5};
@@ -151,7 +151,7 @@ TEST(va_nl_straight)
         assert_near(w[1], 0.6 * va_screw(s), 1e-9 * va_screw(s));
         assert_near(w[2], -0.8 * va_screw(s), 1e-9 * va_screw(s));
     }
-    /* Along itself a screw has a thousandth of the slope, here of rest. */
+    /* Along itself a screw has a thousandth of the slope, here that at rest. */
     moves(&m, &screw, &f, 1e-3, 0, 0, w);
     assert_near(w[0], 1e-4 * va_screw(1e3), 1e-6 * w[0]);
     /* Edges climb with a drag of 1000 / M. A junction has 100 / M across, of screws, and a millionth of that along. */
@@ -182,7 +182,7 @@ TEST(va_nl_planar)
     for (int i = 0; i < 3; i++) {
         assert_near(1e-9 * v[i], va_screw(s[0]) * g[0][i] - va_screw(s[1]) * g[1][i], 1e-9 * va_screw(s[0]));
     }
-    /* Along itself 5e-3 of both slopes, here of rest. */
+    /* Along itself 5e-3 of both slopes, here those at rest. */
     moves(&m, &screw, &f, 1e-3, 0, 0, v);
     assert_near(v[0], 1e-4 / 1e-2 * va_screw(1e3) / 1e3, 1e-6 * v[0]);
 }
@@ -224,7 +224,7 @@ TEST(pencil_directions)
     goes_under(1e-9, &m, &screw, &f, 1e5, 0, 0, 1e-9 * 1e4 / 2e-5, 0, 0);
 }
 
-/* Edges are those of BCC_Ta; junctions climb; more arms than two move by BCC_0b. */
+/* Edges move by BCC_Ta, junctions climb, nodes with more than two arms move by BCC_0b. */
 TEST(pencil_others)
 {
     const frame f = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
@@ -246,7 +246,7 @@ TEST(pencil_others)
     goes_under(1e-9, &m, &three, &f, 15e6 * (0.9196 * 30 + 22.286 * pow(30 / 1105.0, 28.1015)), 0, 0, 30, 0, 0);
 }
 
-/* Any force has a velocity that goes with it, at nodes of a crystal's four Burgers vectors. */
+/* At nodes of a crystal's four Burgers vectors any force gives a velocity with nonnegative power. */
 TEST(any_force)
 {
     const double to[3][3] = {{10, -10, 3}, {0, 9, -9}, {-8, -2, 10}}, b[3][3] = {{1, 1, 1}, {1, -1, 1}, {1, 1, -1}};
@@ -284,10 +284,10 @@ TEST(ta_straight)
         /* k 0: edges [1-10] of (11-2); 1: edges [11-2] of (-110). */
         const frame f = frame_of(b.e[0], b.e[1 + k]);
         const star edge = line(f.e[1], f.e[0], f.e[2]), screw = line(f.e[0], f.e[0], f.e[2]);
-        /* No force, no speed; out of the plane nothing goes. */
+        /* No force gives no speed, and nothing leaves the plane. */
         goes_under(1e-12, &ta, &screw, &f, 0, 0, 0, 0, 0, 0);
         goes_under(1e-12, &ta, &edge, &f, 0, 0, 1e9, 0, 0, 0);
-        /* Along a line there is its drag alone. */
+        /* Along a line only its own drag acts. */
         goes_under(1e-12, &ta, &screw, &f, 1e6, 0, 0, 1e-9 * 1e6 / (10 * 1e-2), 0, 0);
         for (int i = 0; i < 5; i++) {
             for (int sign = -1; sign <= 1; sign += 2) {
@@ -304,7 +304,7 @@ TEST(ta_straight)
     }
 }
 
-/* The sense of twinning has the crystal's threefold axis, and turns with the line's sense. */
+/* The sense of twinning has the crystal's threefold symmetry and reverses with the line. */
 TEST(ta_twinning)
 {
     const double way[3][3] = {{0, -1, 1}, {1, 0, -1}, {-1, 1, 0}}, b[3] = {1, 1, 1}, back[3] = {-1, -1, -1};
@@ -340,7 +340,7 @@ TEST(ta_ends)
     goes_under(1e-9, &m, &edge, &f, 1e18, 0, 0, 10, 0, 0);
 }
 
-/* BCC_Ta_linear, and junctions, which both have alike. */
+/* BCC_Ta_linear, and the junctions common to both laws. */
 TEST(ta_linear)
 {
     const frame b = frame_of((double[]){1, 1, 1}, (double[]){1, -1, 0});
@@ -367,7 +367,7 @@ TEST(ta_linear)
     }
 }
 
-/* Any force has a velocity that its drag undoes: power grows with the force along a ray, and nothing is no number. */
+/* Any force has a velocity whose drag balances it: power grows with the force along a ray, and results are finite. */
 TEST(ta_any_force)
 {
     const double to[3][3] = {{10, -10, 3}, {0, 9, -9}, {-8, -2, 10}};

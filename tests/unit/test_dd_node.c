@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes, networks by tag, patches of them, the area that an operation sweeps, and operations on random networks.
- * tests/mpi/test_dd_topology has a moving tangle, tests/mpi/test_dd_strain the area of whole runs. */
+/* Nodes, tags, patches, areas swept by operations, and operations on random networks. tests/mpi/test_dd_topology has a
+ * moving tangle, tests/mpi/test_dd_strain the area of whole runs. */
 #include "dd_networks.h"
 #include "slow.h"
 #include "unit.h"
@@ -161,23 +161,23 @@ TEST(a_patch_holds_its_nodes_once_and_not_too_many)
     }
     assert_int_equal(dd_patch_add(&patch, &network.node[0]), EQP_ERR_OVERFLOW);
     dd_patch_free(&patch);
-    dd_patch_free(&patch); /* twice does no harm */
+    dd_patch_free(&patch);
 }
 
 TEST(planes_hold_line_and_burgers_vector)
 {
     const double x[3] = {2, 0, 0}, y[3] = {0, 3, 0}, z[3] = {0, 0, 1}, none[3] = {0, 0, 0}, tilted[3] = {0, 0.6, 0.8};
     double n[3];
-    dd__plane(x, y, none, none, n); /* a network without planes has none */
+    dd__plane(x, y, none, none, n); /* networks without planes stay without */
     assert_memory_equal(n, none, sizeof n);
-    dd__plane(x, y, tilted, none, n); /* the old one will not do: x cross y */
+    dd__plane(x, y, tilted, none, n); /* the old plane does not contain both: x cross y */
     assert_true(fabs(n[2]) == 1.0);
-    dd__plane(x, x, tilted, z, n); /* a screw glides in either: the first */
+    dd__plane(x, x, tilted, z, n); /* a screw glides in either, so the first is used */
     assert_memory_equal(n, tilted, sizeof n);
     dd__plane(x, y, tilted, z, n);
     assert_memory_equal(n, z, sizeof n);
     dd_v3_copy(n, tilted);
-    dd__plane(x, x, none, n, n); /* out may be in */
+    dd__plane(x, x, none, n, n); /* out aliases in */
     assert_memory_equal(n, tilted, sizeof n);
 }
 
@@ -222,7 +222,7 @@ TEST(operations_keep_a_networks_burgers_vectors)
     }
 }
 
-/* A bow of two segments that is cut short: half base times height, by the sense of dd_swept_area(). */
+/* A bow of two segments is cut: area is half base times height, with the sign of dd_swept_area(). */
 static void make_bow(dd_patch *patch)
 {
     static const double b[3] = {0, 0, 2};
@@ -258,7 +258,7 @@ TEST(a_bow_that_is_cut_sweeps_its_triangle)
     for (int k = 0; k < 9; k++) {
         assert_true(fabs(area[k] - (k == 8 ? 2 * -3.0 : 0.0)) < 1e-12);
     }
-    /* Nothing changes: nothing at all, not even rounding. */
+    /* Without a change the area is exactly zero. */
     memset(area, 0, sizeof area);
     assert_ok(dd_slip_begin(&slip, &patch));
     assert_ok(dd_slip_end(&slip, &patch, area));

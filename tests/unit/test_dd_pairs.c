@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Forces between segments, of a segment on itself and of an applied stress: against tables and quadrature, and
+/* Forces between segments, of a segment on itself and of an applied stress, against tables, quadrature and the
  * symmetries of every pair. */
 #include "dd_segments.h"
 #include "dd_stress.h"
@@ -8,7 +8,7 @@
 
 static const dd_medium medium = {.mu = 1, .nu = 0.3, .a = 1};
 
-/* The kernels that this CPU runs, plain first. */
+/* Kernels available on this CPU, plain first. */
 static int kernels(dd_pairs_fn fn[DD_ISAS])
 {
     int n = 0;
@@ -53,7 +53,7 @@ TEST(stresses_match_the_reference_table)
     assert_true(rows > 5);
 }
 
-/* Gauss points of 1-D, m panels with 8 each. */
+/* Gauss points in 1-D: m panels of 8. */
 static double panel_point(int i, int panels, double *weight)
 {
     const dd_gauss *rule = dd_gauss_for(6);
@@ -110,7 +110,7 @@ TEST(pairs_match_quadrature)
     }
 }
 
-/* b leaves a's line at `place` of a, at that angle, `away` to the side. */
+/* b leaves a's line at `place` of a under the given angle, `away` to the side. */
 static dd_segment at_an_angle(uint64_t *draw, const dd_segment *a, double place, double angle, double away)
 {
     dd_segment b = *a;
@@ -147,7 +147,7 @@ static dd_segment reversed(const dd_segment *s)
     return r;
 }
 
-/* Through the angles at which the formulas change, and 0; hinges, gaps, overlaps, either sense. */
+/* Angles at which the formulas change, and 0; hinges, gaps, overlaps, both senses. */
 TEST(small_angles_match_quadrature)
 {
     static const double place[] = {1, 1.05, 0.3, 0, -2, -9}, away[] = {0, 0.5, 30};
@@ -235,7 +235,7 @@ TEST(only_differences_of_places_matter)
     }
 }
 
-/* A list with pairs of all kinds, and of the boundaries between kinds. */
+/* Pairs of all kinds and at the boundaries between kinds. */
 static dd_segment draw_any(uint64_t *draw, const dd_segment *target)
 {
     const double kind = noise(draw);
@@ -296,7 +296,7 @@ TEST(kernels_agree)
     }
 }
 
-/* Where nothing cancels they differ by rounding only. */
+/* Without cancellation kernels differ by rounding only. */
 TEST(kernels_agree_closely_about_general_pairs)
 {
     dd_pairs_fn fn[DD_ISAS];
@@ -316,7 +316,7 @@ TEST(kernels_agree_closely_about_general_pairs)
     }
 }
 
-/* A list is the sum of its pairs, and what was there stays in the sums. */
+/* A list adds the sum of its pairs to the previous sums. */
 TEST(lists_are_sums_of_pairs)
 {
     static dd_sources_of_test s;
@@ -401,7 +401,7 @@ TEST(closed_loops_push_each_other_equally)
     }
 }
 
-/* A segment's own stress, integrated along it: it needs many panels because it is sharp near the ends. */
+/* The segment's own stress integrated along it; many panels, since it is sharp near the ends. */
 TEST(elastic_self_force_is_that_of_the_own_stress)
 {
     const dd_medium m = {.mu = 5, .nu = 0.2, .a = 2, .core = 1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Long segments are cut, short ones and flat triangles go, and no Burgers vector is lost. */
+/* Long segments are cut, short ones and flat triangles removed, Burgers vectors conserved. */
 #include "dd_networks.h"
 #include "unit.h"
 
@@ -44,7 +44,7 @@ TEST(long_segments_are_cut_in_the_middle_across_the_box)
     assert_memory_equal(dd_node_find_arm(middle, 3)->normal, plane, sizeof plane);
     assert_true(dd_test_force(&network, 1) == force);
     dd_test_valid(&network, cube);
-    assert_int_equal(dd_serial_pass(&serial, DD_REFINE, NULL), 0); /* now they are short enough */
+    assert_int_equal(dd_serial_pass(&serial, DD_REFINE, NULL), 0);
 }
 
 TEST(bends_are_refined)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes of many arms come apart where that dissipates more, and no Burgers vector is lost. */
+/* Nodes of many arms split if that dissipates more; Burgers vectors are conserved. */
 #include "dd_networks.h"
 #include "unit.h"
 
@@ -13,7 +13,7 @@ static void mobility(const void *user, const dd_node *node, const double (*to_ne
     dd_mobility_velocity(user, node, to_neighbour, force, velocity);
 }
 
-/* Lines of hardly any force of their own: what counts are the forces that a test gives to the arms, and the core. */
+/* A medium with weak elastic forces, so that the arms' given forces and the core decide. */
 static dd_medium weak(double core)
 {
     return (dd_medium){.mu = 1e-9, .nu = 0, .a = 1, .core = core};
@@ -28,7 +28,7 @@ static const double b1[3] = {1, 1, 0}, b2[3] = {-1, 0, 1};
 static const double apart[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}},
                     attracted[4][3] = {{-1, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {1, 0, 0}};
 
-/* Node 9 where line 1 - 2 with b1 and line 3 - 4 with b2 cross. Arms of node 9 in this order. */
+/* Lines 1 - 2 with b1 and 3 - 4 with b2 cross at node 9, whose arms have this order. */
 static void make_crossing(dd_network *network, const double force[4][3])
 {
     *network = dd_test_network(SPOTS({9, 0, 0, 0, DD_FREE}, {1, -10, 5, 0, DD_PINNED}, {2, 10, -5, 0, DD_PINNED},
@@ -74,7 +74,7 @@ TEST(lines_that_are_pulled_apart_leave_each_other)
 TEST(lines_that_attract_zip_a_junction)
 {
     for (int heavy = 0; heavy < 2; heavy++) {
-        /* The junction's Burgers vector is b1 + b2 = 0 1 1: it pulls with twice the tension. */
+        /* The junction has b1 + b2 = 0 1 1 and pulls with twice the tension. */
         const dd_medium medium = weak(heavy ? 1.1 : 0.5);
         const dd_mover mover = {dd_test_drag, NULL, &medium, 0};
         FREED_BY(dd_network_free) dd_network network;
@@ -90,7 +90,7 @@ TEST(lines_that_attract_zip_a_junction)
             for (int k = 0; k < 3; k++) {
                 assert_true(fabs(junction->burgers[k] - b1[k] - b2[k]) < 1e-12);
             }
-            /* All lines pull alike: they meet at 120 degrees. */
+            /* Equal tensions meet at 120 degrees. */
             assert_true(fabs(new->x[0] - (10 - 5 / sqrt(3))) < 1e-6 && fabs(old->x[0] + 10 - 5 / sqrt(3)) < 1e-6);
             assert_true(fabs(new->x[1]) < 1e-9 && fabs(new->x[2]) < 1e-9);
             assert_true(new->v[0] > 0 && old->v[0] < 0);
@@ -98,7 +98,7 @@ TEST(lines_that_attract_zip_a_junction)
     }
 }
 
-/* The faster node moves, the other one stays where both were, and no arm becomes longer than max_seg, which is 30. */
+/* The faster node moves, the other stays in place, and no arm exceeds max_seg, 30. */
 TEST(one_of_two_nodes_stays)
 {
     const double force[4][3] = {{0, 0, 2}, {0, 0, 2}, {0, 0, 0.5}, {0, 0, 0.5}};
@@ -112,12 +112,12 @@ TEST(one_of_two_nodes_stays)
     assert_true(dd_test_find(&network, DD_TAG(7, 0))->x[2] == 0.0);
     dd_network_free(&network);
     make_crossing(&network, force);
-    mover.noise = 1.0; /* faster than they would be */
+    mover.noise = 1.0; /* exceeds their speed */
     assert_int_equal(split_once(&network, &mover), 0);
     dd_network_free(&network);
 }
 
-/* From two lines that touch to a junction between two nodes of three arms. */
+/* Two touching lines become a junction between two nodes of three arms. */
 TEST(two_crossing_lines_become_a_binary_junction)
 {
     const dd_medium medium = weak(0.5);
@@ -157,8 +157,7 @@ TEST(what_gains_nothing_stays)
     }
 }
 
-/* Screws that cross: what pulls them apart where they touch is weaker than what they do to each other once they are
- * apart. */
+/* Crossing screws: the force that separates them at contact is weaker than their attraction once apart. */
 TEST(lines_that_attract_stay_together)
 {
     const double screw[3] = {1, 0, 0}, pull[4][3] = {{0, 0, 0.01}, {0, 0, 0.01}, {0, 0, -0.01}, {0, 0, -0.01}};
@@ -181,7 +180,7 @@ TEST(lines_that_attract_stay_together)
     }
 }
 
-/* Coarsening would take the new nodes out, and the lines would touch again. */
+/* Coarsening would remove the new nodes, and the lines would touch again. */
 TEST(lines_that_remeshing_joins_stay_together)
 {
     const dd_medium medium = weak(0.0);
@@ -222,7 +221,6 @@ TEST(order_of_arms_does_not_matter)
     }
 }
 
-/* Both nodes stay in the planes of their arms. */
 TEST(halves_glide)
 {
     const double third = 0.57735026918962576, n1[3] = {third, -third, third}, n2[3] = {third, third, third};
