@@ -12,7 +12,6 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The simulation is the user data of all callbacks. */
 typedef struct running {
     bh_simulation sim;
     bh_settings settings;

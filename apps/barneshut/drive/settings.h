@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command line of barneshut. */
 #ifndef BH_SETTINGS_H
 #define BH_SETTINGS_H
 
@@ -7,7 +6,7 @@
 
 #include "../physics/generate.h"
 
-/* Room for which rows of the table were given; the table has fewer. */
+/* At least the number of options. */
 #define BH_SETTINGS_ROWS 64
 
 typedef struct bh_settings {
@@ -28,11 +27,10 @@ typedef struct bh_settings {
 /* The command line as a table, for parsing and for help. */
 const app_command_line *bh_settings_table(void);
 
-/* The word given for --kernel. */
 const char *bh_settings_kernel(const bh_settings *settings);
 
-/* Looks names up and checks options against each other. values: the settings, for app_program. EQP_OK, or a code with
- * its line. */
+/* Looks names up and checks options against each other. values: the settings, for app_program. EQP_OK, or a code with a
+ * message. */
 int bh_settings_complete(void *values, eqp_message *message);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The beginning of a run: its parts, first homes, first map, first forces. */
+/* Set-up of a run: its parts, first homes, first map, first forces. */
 #include "files/output.h"
 #include "step.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Time of a step without --dt: this part of the time in which the largest acceleration crosses the softening length. */
+/* Default step: this fraction of the time in which the largest acceleration crosses the softening length. */
 #define STEP_FRACTION 0.1
 
 static void tag_all(bh_particles *p, int rank)
@@ -29,15 +29,15 @@ static int build_tree(bh_simulation *sim)
     return eqp_agree(sim->comm, bh_domain_build_tree(&sim->domain, EQP_OK), NULL);
 }
 
-/* The relative criterion needs accelerations, which a snapshot does not have: forces by the geometric one give them. So
- * the first map and step 0 have the same lists as later steps. */
+/* The relative criterion needs accelerations, which a snapshot lacks: forces by the geometric criterion provide them.
+ * So the first map and step 0 have the same lists as later steps. */
 static int find_accelerations(bh_simulation *sim)
 {
     bh_evaluated unseen;
     eqp_timings *const timings = sim->evaluator.timings;
     int code;
 
-    sim->evaluator.timings = NULL; /* these are not the costs of a step */
+    sim->evaluator.timings = NULL; /* not the costs of a step */
     code = bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, 0, EQP_OK, &unseen);
     sim->evaluator.timings = timings;
     EQP_TRY(eqp_agree(sim->comm, code, NULL));
@@ -46,7 +46,7 @@ done:
     return code;
 }
 
-/* A step that follows from the forces alone, so that it is the same for every number of ranks. */
+/* Follows from the forces alone, so that the step is the same for every number of ranks. */
 static int choose_dt(bh_simulation *sim, eqp_message *message)
 {
     const bh_particles *p = &sim->domain.particles;
@@ -60,7 +60,7 @@ static int choose_dt(bh_simulation *sim, eqp_message *message)
     }
     sim->dt = 0.01;
     if (largest > 0 && sim->settings->softening > 0) {
-        /* Twelve bits are enough, and hide the last digits, in which rank counts may differ. */
+        /* Keeps twelve bits, without the last digits, in which rank counts may differ. */
         int exponent;
         double mantissa = frexp(STEP_FRACTION * sqrt(sim->settings->softening / largest), &exponent);
         sim->dt = ldexp(floor(mantissa * 4096.0) / 4096.0, exponent + sim->rungs.n - 1);
@@ -72,7 +72,6 @@ static int choose_dt(bh_simulation *sim, eqp_message *message)
     return EQP_OK;
 }
 
-/* The length of the longest step: given, from a restart file, or chosen. */
 static int find_dt(bh_simulation *sim, eqp_message *message)
 {
     const bh_settings *s = sim->settings;
@@ -103,7 +102,7 @@ done:
     return code;
 }
 
-/* The rungs of the first step, for which the first map is made. A step that was stopped keeps its rungs. */
+/* Finds the rungs of the first step, for which the first map is made. A stopped step keeps its rungs. */
 static int find_rungs(bh_simulation *sim, eqp_message *message)
 {
     bh_particles *p = &sim->domain.particles;
@@ -119,7 +118,7 @@ done:
     return code;
 }
 
-/* First homes by count, then the first map; those of a restart file instead. */
+/* First homes by count, then the first map; or those of a restart file. */
 static int prepare_first(bh_simulation *sim, bool balance, eqp_message *message)
 {
     int code;
@@ -146,7 +145,7 @@ done:
     return code;
 }
 
-/* Completes a step that was stopped, from its tick on and with its own length. */
+/* Completes a stopped step from its tick on, with its own length. */
 static int complete_step(bh_simulation *sim)
 {
     const double next = sim->rungs.dt;
@@ -164,7 +163,7 @@ done:
     return code;
 }
 
-/* Forces for what their evaluation shows: the particles keep those that they have. */
+/* Evaluates forces for their statistics only: the particles keep their present forces. */
 static int compute_again(bh_simulation *sim)
 {
     bh_particles *p = &sim->domain.particles;
@@ -180,8 +179,8 @@ done:
     return code;
 }
 
-/* A restart keeps the forces of its file: by the relative criterion they depend on the step before, so that new ones
- * would not have the same bits. A run that was stopped within a step completes that step. */
+/* A restart keeps its file's forces: by the relative criterion they depend on the step before, so new ones would not
+ * have the same bits. A run stopped within a step completes that step. */
 static int compute_first(bh_simulation *sim)
 {
     bh_particles *p = &sim->domain.particles;
@@ -287,7 +286,7 @@ static void begin_with_group_size(bh_simulation *sim)
 
     for (int i = 1; i < problem->ngrains && sim->settings->run.ncompare == 0; i++) {
         if (problem->size[i] == sim->input.group_size) {
-            if (!sim->resumes) { /* otherwise the balancer's state has its number */
+            if (!sim->resumes) { /* otherwise the balancer's state has the size's number */
                 problem->size[i] = problem->size[0];
                 problem->size[0] = (int)sim->input.group_size;
             }

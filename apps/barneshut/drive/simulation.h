@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A run: particles that move under their gravity, and the map that says which rank computes which interactions. */
+/* A run: particles that move under their gravity, and the map from interactions to ranks. */
 #ifndef BH_SIMULATION_H
 #define BH_SIMULATION_H
 
@@ -20,42 +20,42 @@ typedef struct bh_substep {
 
 /* One rank in one step. */
 typedef struct bh_rank_row {
-    eqp_rank_row common; /* interactions: pairs, each particle with itself among them, and cells */
+    eqp_rank_row common; /* interactions: cells and pairs, including each particle with itself */
     double pairs, cells;
-    bh_substep substep[BH_RUNGS_MAX]; /* the last one of each phase; sent only in runs with rungs */
+    bh_substep substep[BH_RUNGS_MAX]; /* last substep of each phase; sent only in runs with rungs */
 } bh_rank_row;
 
 /* Bytes of a row that are sent in runs without rungs. */
 #define BH_ROW_BYTES offsetof(bh_rank_row, substep)
 
-/* All substeps of one phase of a step, over all ranks. Sums are those of the last substep. */
+/* All substeps of a phase of a step, over all ranks. Sums are those of the last substep. */
 typedef struct bh_phase {
-    int64_t turns;        /* 0: no steps have ended at such a tick */
+    int64_t turns;        /* 0: no step has ended at such a tick */
     int64_t interactions; /* pairs and cells */
     int64_t ghosts_total, ghosts_max;
     int64_t bytes_total, bytes_max, messages_max; /* as those of a step */
 } bh_phase;
 
-/* One step over all ranks; the same on all of them. */
+/* One step over all ranks, equal on all of them. */
 typedef struct bh_step {
     eqp_step common;      /* interactions: pairs and cells */
-    int64_t pairs, cells; /* a particle and itself are no pair */
+    int64_t pairs, cells; /* without pairs of a particle with itself */
     bh_sums sums;
     int64_t substeps;             /* evaluations of the forces */
     int64_t active[BH_RUNGS_MAX]; /* forces on particles of each rung */
     bh_phase phase[BH_RUNGS_MAX];
 } bh_step;
 
-/* Costs of this rank in the step under way, until they become its row. */
+/* Costs of this rank in the present step, before they become its row. */
 typedef struct bh_costs {
-    double begin; /* eqp_busy_seconds() when the step began and its map was there; 0: not known */
+    double begin; /* eqp_busy_seconds() when the step began, after its map; 0: unknown */
     bh_migration migration;
     int64_t map_bytes; /* sent while a map was made */
     double balance_seconds;
     int64_t evaluations;
     int64_t active[BH_RUNGS_MAX]; /* forces on particles of each rung, of all ranks */
     int64_t bytes;                /* sent in evaluations, with the tops of trees */
-    bh_evaluated evaluated;       /* in all of them; the exchange is that of the last one */
+    bh_evaluated evaluated;       /* over all of them; the exchange is that of the last one */
     /* In each phase: */
     int64_t turns[BH_RUNGS_MAX];
     double load[BH_RUNGS_MAX];      /* CPU seconds in forces, in all substeps */
@@ -77,30 +77,30 @@ typedef struct bh_simulation {
     bh_problem problem; /* the balancer's view of this simulation */
     double dt;
     bh_rungs rungs;               /* one: all particles have the same step */
-    int64_t tick;                 /* of the last forces; that of the end between steps */
+    int64_t tick;                 /* of the last forces; between steps that of the end */
     double on_rung[BH_RUNGS_MAX]; /* particles of each rung from the next drift on, of all ranks */
-    double *kept;    /* [4][particles] forces of the tick before, which a run that is stopped must write with
-                        the relative criterion; bh_forces_keep(), owned */
-    double loose;    /* particles of all ranks that had left their leaves at the last tick but the end */
-    double kick;     /* s, missing from the velocities of rung 0 after a signal has ended a step; else 0 */
-    bool bounded;    /* there is a bound */
+    double *kept;    /* [4][particles] forces of the previous tick, which a stopped run must write with the relative
+                        criterion; bh_forces_keep(), owned */
+    double loose;    /* particles of all ranks outside their leaves at the last tick before the end */
+    double kick;     /* s, missing from the velocities of rung 0 after a signal stopped a step; else 0 */
+    bool bounded;    /* bound is known */
     double bound[6]; /* of all particles until the next tick, see bh_rungs_bounds() */
-    int code;        /* of this rank in the step under way; a rank that fails goes on, and all learn of it when sums of
-                        all ranks are made */
-    int failed;      /* code of a record or file that this rank could not write since the last step */
-    int signal;      /* received by some rank before the last step was recorded; else 0 */
+    int code;   /* of this rank in the present step; a rank that fails continues, and all ranks learn of it at the next
+                   global sum */
+    int failed; /* code of this rank's last failed write of a record or file since the last step */
+    int signal; /* received by any rank before the last step was recorded; else 0 */
     bh_costs costs;
     bh_step now;      /* the last step */
-    bh_sums first;    /* of the state that the run began with: reference of energies */
+    bh_sums first;    /* initial state of the run, the reference for energies */
     bh_rank_row *row; /* [ranks] of the last step, on every rank */
 } bh_simulation;
 
-/* Reads the input, makes the first map and computes the first forces. Collective; a failure leaves nothing to free and
- * gives all ranks the same line. */
+/* Reads the input, makes the first map and computes the first forces. On failure nothing needs to be freed and all
+ * ranks have the same message. Collective. */
 int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulation *sim, eqp_message *message);
 void bh_simulation_free(bh_simulation *sim);
 
-/* One kick-drift-kick step: that of rung 0, in which other rungs have several. Collective. */
+/* One kick-drift-kick step of rung 0, with several steps of other rungs. Collective. */
 int bh_simulation_step(bh_simulation *sim, eqp_message *message);
 
 #endif

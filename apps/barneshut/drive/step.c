@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A step: kick, drift, tree, forces, kick. With rungs, particles with shorter steps are kicked and drift again until
- * all steps end together. */
+/* A step: kick, drift, tree, forces, kick. With rungs, particles with shorter steps repeat this until all steps end
+ * together. */
 #include "step.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static void drift(bh_simulation *sim)
     sim->tick += bh_rung_ticks(&sim->rungs, deepest);
 }
 
-/* Every particle migrates to its home, where the tree is built. */
+/* Moves every particle to its home and builds the tree. */
 static void build_tree(bh_simulation *sim)
 {
     bh_domain *domain = &sim->domain;
@@ -45,15 +45,14 @@ static void build_tree(bh_simulation *sim)
     domain->drifted = false;
     sim->code = bh_domain_migrate(domain, sim->bounded ? sim->bound : NULL, migration, sim->code);
     sim->code = bh_domain_build_tree(domain, sim->code);
-    if (migration->box_changed) { /* on all ranks: homes are no longer those of the map */
+    if (migration->box_changed) { /* on all ranks: homes no longer match the map */
         sim->code = eqp_agree(sim->comm, sim->code, NULL);
         sim->code = sim->code == EQP_OK ? bh_balance_follow(sim) : sim->code;
         sim->code = sim->code == EQP_OK ? bh_domain_build_tree(domain, EQP_OK) : sim->code;
     }
 }
 
-/* Forces by the relative criterion depend on those of the tick before: a run that is stopped must be able to write
- * them. */
+/* Forces by the relative criterion depend on those of the previous tick, which a stopped run must be able to write. */
 static void keep_forces(bh_simulation *sim)
 {
     free(sim->kept);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bundle is a head, the groups (a record and positions each) and then blocks, parents before children. */
+/* A bundle is a head, the groups (a record and positions each) and the blocks, parents before children. */
 #include "bundle.h"
 
 #include "internal.h"
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Neighbouring groups whose blocks are found by one walk around all of them: it opens more than they do one by one. */
+/* Neighbouring groups whose blocks are found by one walk around all of them; it opens more cells than separate
+ * walks. */
 #define WALK_TOGETHER 16
 
 typedef struct bundle_head {
@@ -24,7 +25,7 @@ typedef struct group_head {
     double accel;
 } group_head;
 
-/* The blocks that a rank has: one bit for each, at the number of its cell. */
+/* Blocks that a rank has: a bit for each, at its cell's number. */
 typedef struct receiver {
     int rank;
     int64_t words, capacity;
@@ -35,7 +36,7 @@ struct bh_packer {
     const bh_tree *tree; /* borrowed; NULL: none yet */
     int64_t nreceivers, most_receivers;
     receiver *receiver;
-    int64_t size, capacity; /* of the bundle at hand */
+    int64_t size, capacity; /* of the present bundle */
     unsigned char *bytes;
     bh_list list; /* scratch */
 };
@@ -66,7 +67,7 @@ void bh_packer_begin(bh_packer *packer, const bh_tree *tree)
     }
 }
 
-/* Extends the bits to the present number of cells; the rank has none of the new ones. */
+/* Extends the bits to the present number of cells; the rank has none of the new blocks. */
 static int extend(receiver *r, int64_t ncells)
 {
     const int64_t words = (ncells + 63) / 64;
@@ -80,7 +81,6 @@ done:
     return code;
 }
 
-/* The receiver with that rank, in *found. */
 static int find_receiver(bh_packer *packer, int rank, receiver **found)
 {
     int64_t r = 0;
@@ -98,7 +98,6 @@ done:
     return code;
 }
 
-/* Reserves `more` bytes. */
 static int reserve(bh_packer *packer, int64_t more)
 {
     return eqp_array_reserve(&packer->bytes, &packer->capacity, packer->size + more, 1);
@@ -149,14 +148,14 @@ __attribute__((noinline)) static int put_block(bh_packer *packer, receiver *to, 
     return code;
 }
 
-/* Mostly a block has been packed already: that question alone is worth asking in place. */
+/* Most blocks are packed already, so only that test is inlined. */
 static inline int add_block(bh_packer *packer, receiver *to, int64_t number)
 {
     return to->has[number / 64] >> (number % 64) & 1 ? EQP_OK : put_block(packer, to, number);
 }
 
-/* All that the walk has opened, and the leaves that it has taken. What is absent here no group needs: a walk around
- * several comes across more than they do. */
+/* Adds everything that the walk has opened, and the leaves it has taken. Cells absent here are needed by no group: a
+ * walk around several groups meets more cells than they do. */
 static int add_opened(bh_packer *packer, receiver *to)
 {
     const bh_frontier *frontier = &packer->list.frontier;
@@ -176,7 +175,6 @@ static int add_opened(bh_packer *packer, receiver *to)
     return code;
 }
 
-/* The blocks of one group, or of several in its bounds. */
 static int add_walk(bh_packer *packer, receiver *to, const bh_group *group, const bh_mac *mac, const bh_choice *choice)
 {
     const bh_tree *tree = packer->tree;
@@ -205,7 +203,7 @@ static int add_walk(bh_packer *packer, receiver *to, const bh_group *group, cons
     return add_opened(packer, to);
 }
 
-/* Takes another group in: what any of them opens, a walk around all opens as well. */
+/* Extends a region by a group: everything that a group opens, a walk around all opens as well. */
 static void widen(bh_group *around, const bh_group *group)
 {
     for (int k = 0; k < 3; k++) {
@@ -215,8 +213,8 @@ static void widen(bh_group *around, const bh_group *group)
     around->accel = fmin(around->accel, group->accel);
 }
 
-/* The number of leading groups that one walk can be made around: all their tiles are needed, and all or none of them
- * have a known acceleration, as the criterion depends on that. */
+/* Number of leading groups that one walk can serve: all of their tiles are needed, and all or none have a known
+ * acceleration, since the criterion depends on it. */
 static int64_t count_together(int64_t n, const bh_bundle_group *group)
 {
     int64_t count = 1;
@@ -260,7 +258,7 @@ int bh_packer_pack(bh_packer *packer, int to, int64_t n, const bh_bundle_group *
     *bytes = (size_t)packer->size;
 done:
     if (code != EQP_OK && at != NULL) {
-        at->words = 0; /* what was set did not go */
+        at->words = 0; /* nothing was sent */
     }
     return code;
 }
@@ -274,7 +272,7 @@ static bool all_finite(int64_t n, const double *value)
     return finite;
 }
 
-/* Reads the groups out of `bytes` bytes, which must be all of it. */
+/* Reads the groups, which must fill `bytes` exactly. */
 static bool read_groups(const unsigned char *from, size_t bytes, int64_t n, bh_bundle_group *group)
 {
     for (int64_t g = 0; g < n; g++) {

@@ -21,7 +21,7 @@ static bool leaf_fits(const bh_tree *tree, const bh_cell *cell)
            memcmp(&moments, &cell->moments, sizeof(moments)) == 0;
 }
 
-/* The family is what the cells say. A branch and its copy in the top share one, which names either. */
+/* Checks that the family agrees with its cells. A branch and its copy in the top share one, which names either. */
 static bool family_fits(const bh_tree *tree, const bh_cell *cell)
 {
     if (cell->family < 0 || cell->family >= tree->nfamilies) {

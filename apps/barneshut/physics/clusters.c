@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many haloes with power-law masses, strewn over a box: the load of a cosmological volume without its history. */
+/* Many haloes with power-law masses, scattered over a box: the load of a cosmological volume without its history. */
 #include "model.h"
 
 #include <equipoise/error.h>
@@ -7,8 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A halo's mean density over that of the box, and the ratio of its radius to its scale: usual values for such haloes.
- */
+/* A halo's mean density relative to the box, and the ratio of its radius to its scale: usual values. */
 #define OVERDENSITY 200.0
 #define CONCENTRATION 10.0
 
@@ -34,7 +33,7 @@ static double draw_mass(const bh_generator *generator, bh__draw *draw)
     return pow(1.0 + u * (pow(range, 1.0 - slope) - 1.0), 1.0 / (1.0 - slope));
 }
 
-/* Places and velocities; the mean velocity of the particles is taken off, so that the total momentum is 0. */
+/* Positions and velocities; subtracts the mean velocity of the particles, so that the total momentum is 0. */
 static void place_haloes(const bh_generator *generator, clusters *all)
 {
     double box = generator->value[BH_CLUSTERS_BOX];
@@ -44,7 +43,7 @@ static void place_haloes(const bh_generator *generator, clusters *all)
     for (int64_t h = 0; h < all->n; h++) {
         halo *one = &all->halo[h];
         bh__draw draw = bh__draw_begin(generator, BH_DRAW_HALO, h);
-        (void)draw_mass(generator, &draw); /* the first draw of a halo is its mass */
+        (void)draw_mass(generator, &draw); /* a halo's first draw is its mass */
         for (int k = 0; k < 3; k++) {
             one->x[k] = box * (bh__draw_uniform(&draw) - 0.5);
             one->v[k] = dispersion * bh__draw_normal(&draw);

@@ -13,12 +13,12 @@
  * values are left to the plain row, whose terms vanish where those of the vector rows become undefined. */
 #define MOST_UNIT 0x1p200
 
-/* The unit of length of mixed precision, as a part of the next power of two above the root cube's side: in the middle
- * (of the logarithms) between the side and what the deepest cells resolve. */
+/* Unit of length of mixed precision, relative to the power of two above the root cube's side: in the logarithmic middle
+ * between the side and the resolution of the deepest cells. */
 #define UNIT_OF_SIDE 0x1p-11
 
-/* Single precision takes coordinates to within 2^-25 of the targets' bounds, so that a distance of this part of them is
- * wrong by 2^-12 of itself at most. */
+/* Single precision rounds coordinates to 2^-25 of the targets' bounds, so a distance of this share of them has a
+ * relative error of at most 2^-12. */
 #define LEAST_OF_BOUNDS 0x1p-12
 
 /* Least distance, in units, that keeps (2 / s)^5 below 2^125. */
@@ -42,7 +42,7 @@ const char *bh_kernel_list(int i, bool *runs_here)
     return bh_kernel_table[2 * i]->name;
 }
 
-/* The number of a name in bh_kernel_list(). */
+/* Index of a name in bh_kernel_list(). */
 static int choose(const char *name, int *chosen)
 {
     bool any = name == NULL || strcmp(name, "auto") == 0, known = false, runs_here;
@@ -69,7 +69,7 @@ int bh_kernel_create(const char *name, bh_precision precision, bh_kernel **kerne
     if (code != EQP_OK) {
         return code;
     }
-    /* The size is a multiple of the alignment, as aligned_alloc() wants, because the alignment is a member's. */
+    /* aligned_alloc() requires a multiple of the alignment, which sizeof is, as the alignment is a member's. */
     made = aligned_alloc(_Alignof(bh_kernel), sizeof *made);
     if (made == NULL) {
         return EQP_ERR_MEMORY;
@@ -107,8 +107,8 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* A cutoff's square in units of length. Neither 0 nor infinite in single precision: everything at distance 0 is within,
- * and everything that fits. */
+/* A cutoff's square in units of length. Neither 0 nor infinite in single precision: everything at distance 0 is within
+ * it, and everything that fits. */
 static double cutoff2_in(double cutoff, double length)
 {
     if (!(cutoff > 0)) {
@@ -137,7 +137,7 @@ static bool usable_unit(double unit)
     return unit >= 1 / MOST_UNIT && unit <= MOST_UNIT;
 }
 
-/* The power of two just above x, which is neither denormal nor negative, and 1 over it. */
+/* Smallest power of two above x > 0, which is not denormal, and its reciprocal. */
 static double power_above(double x, double *reciprocal)
 {
     uint64_t bits, inverse;
@@ -156,8 +156,8 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Units follow from the root cube and its mass alone, so that every rank takes the same. False if these targets do not
- * fit single precision in any units; sources are checked when they are gathered. */
+/* Units follow from the root cube and its mass alone, so that all ranks use the same. False if these targets fit single
+ * precision in no units; sources are checked when gathered. */
 static bool frame_mixed(const bh_kernel_row *row, const bh_tree *tree, double G, double eps, double cutoff,
                         const bh_targets *targets, bh_frame *frame)
 {
@@ -192,7 +192,7 @@ static bool frame_mixed(const bh_kernel_row *row, const bh_tree *tree, double G,
     return true;
 }
 
-/* How the parts of a list are computed: by `row` in `frame` as far as it can, by `exact` in `plain` otherwise. */
+/* Parts of a list are computed by `row` in `frame` where possible, else by `exact` in `plain`. */
 typedef struct plan {
     const bh_kernel_row *row, *exact;
     const bh_frame *frame, *plain;

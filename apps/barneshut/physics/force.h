@@ -14,21 +14,21 @@
  * all in double precision then. Units follow from the tree's box and root cell. */
 typedef enum bh_precision { BH_DOUBLE, BH_MIXED } bh_precision;
 
-/* A kernel in one precision with its scratch; one per thread. */
+/* A kernel in one precision, with its scratch; one per thread. */
 typedef struct bh_kernel bh_kernel;
 
-/* name: "plain", "avx2" (with FMA), "avx512", or NULL or "auto" for the fastest that this CPU runs. What this build and
- * CPU have: bh_kernel_list(). Free with bh_kernel_free(). EQP_ERR_UNKNOWN: no such name in this build; EQP_ERR_STATE:
- * the CPU or its operating system does not run it; EQP_ERR_MEMORY. Thread-safe. */
+/* name: "plain", "avx2" (with FMA), "avx512", or NULL or "auto" for the fastest that this CPU runs; see
+ * bh_kernel_list(). Free with bh_kernel_free(). EQP_ERR_UNKNOWN: not in this build; EQP_ERR_STATE: the CPU or its
+ * operating system does not support it; EQP_ERR_MEMORY. Thread-safe. */
 int bh_kernel_create(const char *name, bh_precision precision, bh_kernel **kernel);
 void bh_kernel_free(bh_kernel *kernel);
 
-/* The row that was chosen, never "auto"; static storage. */
+/* Name of the chosen row, never "auto"; static storage. */
 const char *bh_kernel_name(const bh_kernel *kernel);
 bh_precision bh_kernel_precision(const bh_kernel *kernel);
 
-/* The i-th name of this build, "plain" first and faster ones behind; NULL behind the last. *runs_here (may be NULL)
- * says whether this CPU has it. */
+/* The i-th name of this build, "plain" first, then ascending in speed; NULL after the last. *runs_here (NULL allowed):
+ * true if this CPU supports it. */
 const char *bh_kernel_list(int i, bool *runs_here);
 
 /* Adds G times the field of the list's cells (monopole and quadrupole) and source particles at the targets.
@@ -46,11 +46,11 @@ const char *bh_kernel_list(int i, bool *runs_here);
 int bh_force(bh_kernel *kernel, const bh_tree *tree, const bh_list *list, double G, double eps, int64_t n,
              const double *x, const double *y, const double *z, double *ax, double *ay, double *az, double *pot);
 
-/* The potential that a particle of mass m has of itself in both functions here: -G m / eps, or 0 with eps == 0.
+/* Potential of a particle of mass m at its own position in both functions here: -G m / eps, or 0 with eps == 0.
  * Subtract it to get the potential of all other particles. */
 double bh_potential_self(double G, double m, double eps);
 
-/* Direct summation over n sources at nt targets, the reference. Same conventions. */
+/* Direct summation over n sources at nt targets, the reference. Same conventions as bh_force(). */
 void bh_direct(int64_t n, const double *x, const double *y, const double *z, const double *m, double G, double eps,
                int64_t nt, const double *tx, const double *ty, const double *tz, double *ax, double *ay, double *az,
                double *pot);

@@ -11,7 +11,7 @@
 
 #include "../../recipe/recipe.h"
 
-/* The recipe of a particle set. value[0] is the number of particles, in every kind. */
+/* Recipe of a particle set. value[0] is the number of particles for every kind. */
 typedef app_recipe bh_generator;
 
 /* The kinds, for help texts and tests. */
@@ -20,7 +20,6 @@ extern const app_recipes bh_generators;
 /* See app_recipe_parse(). */
 int bh_generator_parse(const char *text, bh_generator *generator, eqp_message *message);
 
-/* Number of particles. */
 int64_t bh_generator_count(const bh_generator *generator);
 
 /* Particles [first, first + n): x, y, z, vx, vy, vz, m [n]. O(n), and O(haloes) for clusters. EQP_ERR_ARGUMENT for a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks of other ranks' trees, checked and grafted onto this one. What a block brings is read behind the tree's cells
- * and particles, which the tree does not point to until all of it has turned out to fit. */
+/* Checks blocks of other ranks' trees and grafts them onto this one. A block's data are stored after the tree's cells
+ * and particles, and linked only after the whole block was checked. */
 #include "let.h"
 
 #include "internal.h"
@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Cells from the root down, each a child of the one before: the way to the cell that was looked for last. The next one
- * is mostly near, as blocks come in the order of a walk. */
+/* Path from the root to the last cell found, each a child of the one before. Blocks come in walk order, so the next
+ * cell is mostly near. */
 typedef struct descent {
     int n;
     int64_t cell[EQP_CURVE_BITS + 1];
@@ -27,7 +27,7 @@ static int64_t find_child(const bh_tree *tree, const bh_cell *cell, uint64_t wan
     return -1;
 }
 
-/* The cell with this number, or -1; parent: -1 for the root. */
+/* The cell with this key and level, or -1; parent: -1 for the root. */
 static int64_t find_cell(const bh_tree *tree, uint64_t key, int level, descent *way, int64_t *parent)
 {
     while (way->n > 0) {
@@ -53,7 +53,7 @@ static int64_t find_cell(const bh_tree *tree, uint64_t key, int level, descent *
     return c >= 0 && tree->cell[c].level == level && tree->cell[c].key == key ? c : -1;
 }
 
-/* Children as they come in, behind the tree's cells. Room is there. */
+/* Reads children to the end of the tree's cells, which have room. */
 static bool read_family(bh_tree *tree, const bh_cell *cell, const unsigned char *records)
 {
     const int level = cell->level + 1;
@@ -126,7 +126,7 @@ static bool lie_in(const bh_tree *tree, const bh_cell *leaf, int64_t first)
     return inside;
 }
 
-/* Particles as they come in, behind the tree's. Room is there. */
+/* Reads particles to the end of the tree's, which have room. */
 static bool read_leaf(bh_tree *tree, const bh_cell *leaf, const unsigned char *records)
 {
     bh_sources *s = &tree->sources;
@@ -179,7 +179,7 @@ static int graft_leaf(bh_tree *tree, int64_t number, int64_t parent, const unsig
     return EQP_OK;
 }
 
-/* The cell that the bytes tell the block of, and how long that must be. */
+/* Finds the cell of a block from its bytes, and the block's required size. */
 static int find_block(const bh_tree *tree, const void *block, size_t bytes, descent *way, int64_t *number,
                       int64_t *parent, size_t *size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Target groups: from the keys alone, so that they do not depend on where the tree stops. */
+/* Target groups follow from the keys alone, so they do not depend on the depth of the tree. */
 #include "internal.h"
 
 #include <equipoise/error.h>
@@ -59,7 +59,7 @@ typedef struct key_cell {
     int level;
 } key_cell;
 
-/* A deepest cell with too many particles becomes runs. */
+/* Cuts a deepest cell with too many particles into runs. */
 static int add_runs(group_maker *maker, key_cell cell)
 {
     int code = EQP_OK;

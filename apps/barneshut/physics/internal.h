@@ -21,10 +21,10 @@ static inline uint64_t bh__key_at_level(uint64_t key, int level)
     return key & ~(bh__span(level) - 1);
 }
 
-/* bh_cell.place of the cell that has this key and level. */
+/* bh_cell.place of the cell with this key and level. */
 uint64_t bh__place(uint64_t key, int level);
 
-/* The same of a cell's child, whose level this is, from its octant 4 x + 2 y + z. */
+/* The same for a child of this level, from its octant 4 x + 2 y + z. */
 static inline uint64_t bh__place_of_child(uint64_t place, int level, unsigned octant)
 {
     const uint64_t half = (uint64_t)1 << (EQP_CURVE_BITS - level);
@@ -52,27 +52,27 @@ static inline bool bh__is_leaf(const bh_tree *tree, int64_t count, int level)
     return count <= tree->leaf_size || level >= EQP_CURVE_BITS;
 }
 
-/* Where the particles of the eight children of a cell begin: bound [9], those of the child at place w on the curve are
- * [bound[w], bound[w + 1]). The cell's are [first, end). O(log of their number). */
+/* First particles of a cell's eight children: the child at place w on the curve has [bound[w], bound[w + 1]), the cell
+ * [first, end). O(log of their number). */
 void bh__split(const uint64_t *key, int64_t first, int64_t end, int level, int64_t bound[9]);
 
 /* First i in [first, end) with key[i] >= limit, or end. O(log of the distance). */
 int64_t bh__lower_bound(const uint64_t *key, int64_t first, int64_t end, uint64_t limit);
 
-/* Room for that many in all; the contents stay. */
+/* Reserves room for that many in total; the contents stay. */
 int bh__cells_reserve(bh_tree *tree, int64_t ncells);
 int bh__sources_reserve(bh_sources *sources, int64_t n);
 
-/* Moments of a cell from its particles (array order) and from its children (child order). One home, so that the same
- * cell gets the same bits on every rank. */
+/* Moments of a cell from its particles (array order) and from its children (child order), in one place, so that the
+ * same cell has the same bits on every rank. */
 void bh__moments_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t first, bh_moments *moments);
 void bh__moments_of_children(const bh_tree *tree, const bh_cell *cell, const bh_cell *child, bh_moments *moments);
 
-/* bh_cell.tight of a leaf, from its particles, and of another cell, from its children. */
+/* bh_cell.tight of a leaf from its particles, of another cell from its children. */
 int bh__tight_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t first);
 int bh__tight_of_children(const bh_cell *cell, const bh_cell *child);
 
-/* Particles have drifted out of the cell so far that it cannot act as one body. */
+/* True if particles have drifted so far out of the cell that it cannot act as one body. */
 static inline bool bh__is_loose(const bh_cell *cell)
 {
     return cell->level > cell->tight;
@@ -81,31 +81,30 @@ static inline bool bh__is_loose(const bh_cell *cell)
 /* Independent components of bh_moments.quad. */
 #define BH_QUAD_TRAVELS 5
 
-/* Sets what follows from the other moments and the cell's place: offset and the last of quad. Computed and received
+/* Sets the moments that follow from the others and the cell's place: offset and the last of quad. Computed and received
  * moments both pass through here, so that all ranks have the same bits. */
 void bh__moments_complete(const bh_tree *tree, const bh_cell *cell, bh_moments *moments);
 
-/* True if these can be the children of that cell: nesting, order, counts, the leaf rule, moments bit for bit. */
+/* True if these can be the children of that cell: checks nesting, order, counts, the leaf rule, moments bit for bit. */
 bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *child);
 
-/* The children of a cell as walks see them, from the cells. */
+/* Makes the walk's view of a cell's children. */
 void bh__family_of(const bh_tree *tree, int64_t cell, bh_family *family);
 
-/* The same, where only moments have changed. */
+/* The same if only moments have changed. */
 void bh__family_drift(const bh_tree *tree, int64_t cell, bh_family *family);
 
-/* A cell's child, which was absent so far, is here now: tells the family that the child is in. O(1). */
+/* Tells a cell's family that a formerly absent child is present. O(1). */
 void bh__family_renew(bh_tree *tree, int64_t parent, int64_t child);
 
-/* Room for that many in all; the contents stay. */
 int bh__families_reserve(bh_tree *tree, int64_t nfamilies);
 
-/* The bytes of cells and blocks that travel. A block is the number of the opened cell or of the leaf, then records of
- * children or particles: how many, and of which kind, is known from the cell. Numbers are in the machine's own format:
- * the ranks of one run are alike. */
+/* Bytes of cells and blocks as sent. A block is the number of the opened cell or of the leaf, then records of children
+ * or particles; their number and kind follow from the cell. Numbers are in native format: all ranks of a run have the
+ * same. */
 
-/* A cell's record begins with one word: its particles, then how many children it has, then its level `tight` and one,
- * then what else there is to say: of a branch its home, of a child which eighth of its parent's keys it has. */
+/* A cell's record begins with one word: its number of particles, its number of children, its level `tight` plus one,
+ * and either a branch's home or a child's eighth of its parent's keys. */
 #define BH_COUNT_BITS 32
 #define BH_NCHILD_BITS 4
 #define BH_TIGHT_BITS 5
@@ -126,7 +125,7 @@ typedef struct bh__block_particle {
 /* Bytes of a cell's record. */
 size_t bh__packed_bytes(bool bare);
 
-/* Writes the record of a cell; returns where it ends. */
+/* Writes the record of a cell; returns its end. */
 unsigned char *bh__pack_cell(unsigned char *to, const bh_tree *tree, const bh_cell *cell, int rest);
 
 /* Reads count, nchild, tight and the independent moments; sets the rest to 0. Returns the end of the record. */
@@ -135,13 +134,13 @@ const unsigned char *bh__unpack_cell(const unsigned char *from, const bh_tree *t
 /* Bytes of the block of a cell, whose children or particles need not be here. */
 int64_t bh__block_bytes(const bh_tree *tree, const bh_cell *cell);
 
-/* Writes the block of a cell whose children or particles are here; returns where it ends. */
+/* Writes the block of a cell whose children or particles are here; returns its end. */
 unsigned char *bh__block_pack(unsigned char *to, const bh_tree *tree, const bh_cell *cell);
 
 /* The key and level of the cell with this block number; false if no cell has it. */
 bool bh__address_of(int64_t id, uint64_t *key, int *level);
 
-/* As bh_let_graft(), for the first block in these bytes, on whichever rank its cell lies. size: the block's bytes. */
+/* As bh_let_graft(), for the first block in these bytes, whatever the home of its cell. size: the block's bytes. */
 int bh__block_graft(bh_tree *tree, const void *block, size_t bytes, size_t *size);
 
 #endif
