@@ -32,14 +32,13 @@
 /* Up to this many nearest points are kept sorted; more are kept in a heap. */
 #define KD_SORTED_MAX 32
 
-/* Kinds of queries. */
 typedef enum kd_wish { KD_NEAREST, KD_SEVERAL } kd_wish;
 
 /* A range of points that will become a node. */
 typedef struct kd_task {
     int32_t first;
     int32_t count;
-    int32_t parent; /* the node above, -1 for the root */
+    int32_t parent; /* node above; -1: root */
     int16_t depth;
     bool is_right;
 } kd_task;

@@ -61,7 +61,7 @@ static KD_REAL KD_STATIC(value_of)(KD_KEY key)
 /* The box of at least KD_SSE_LANES points in three dimensions; three vectors hold that many. */
 static void KD_STATIC(find_box_3)(const KD_REAL *rows, int32_t count, KD_REAL *low, KD_REAL *high)
 {
-    const int32_t last = count - KD_SSE_LANES; /* the last vectors may overlap those before */
+    const int32_t last = count - KD_SSE_LANES; /* the last vectors may overlap earlier ones */
     KD_SSE_VECTOR least[3];
     KD_SSE_VECTOR most[3];
     KD_REAL ends[2][3 * KD_SSE_LANES];
@@ -178,7 +178,7 @@ KD_INLINE int32_t KD_STATIC(partition)(KD_TREE *tree, int32_t first, int32_t end
     uint8_t wrong_right[KD_SIDE];
     int at_left = 0;
     int at_right = 0;
-    int left = 0; /* listed and not swapped yet */
+    int left = 0; /* listed and not yet swapped */
     int right = 0;
 
     while (end - first > 2 * KD_SIDE) {
@@ -269,7 +269,7 @@ static int KD_STATIC(new_node)(KD_TREE *tree)
     return EQP_OK;
 }
 
-/* Stores in a node's parent the box along the parent's axis and the place of the right child. */
+/* Stores the box along the parent's axis in the parent, and the place of the right child. */
 static void KD_STATIC(tell_parent)(KD_TREE *tree, const kd_task *task, int32_t id, const KD_REAL *low,
                                    const KD_REAL *high)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The k-d tree for one type of number, part 2: the state of a query. kdtree_one.h includes this file. */
 
-/* The points found by a query, and its limit: it wants points nearer than that, or as far with a lower index. */
+/* Points found by a query, and its limit: it accepts points nearer than that, or equally near with a lower index. */
 struct KD_SEARCH {
     KD_REAL limit;
     int32_t limit_index;
-    int64_t wanted; /* k nearest: points to find, and below those found, sorted or as a heap */
+    int64_t wanted; /* k nearest: number of points to find; below it the points found, sorted or as a heap */
     int64_t found;
     int64_t *index;
     KD_REAL *dist2;
@@ -13,7 +13,7 @@ struct KD_SEARCH {
     void *user;
 };
 
-/* Accepts a wanted point; any code but EQP_OK ends the query. */
+/* Receives an accepted point; any code but EQP_OK ends the query. */
 typedef int (*KD_TAKE)(KD_SEARCH *search, KD_REAL dist2, int32_t index);
 
 static inline bool KD_STATIC(is_wanted)(const KD_SEARCH *search, KD_REAL dist2, int32_t index)
@@ -47,7 +47,7 @@ static void KD_STATIC(sink)(int64_t *index, KD_REAL *dist2, int64_t at, int64_t 
     dist2[at] = new_dist2;
 }
 
-/* Once k points are found, only points better than the worst of them, at `worst`, are wanted. */
+/* Once k points are found, only points better than the worst of them, at `worst`, are accepted. */
 static inline void KD_STATIC(limit_to)(KD_SEARCH *search, int64_t worst)
 {
     if (search->found == search->wanted) {

@@ -10,7 +10,7 @@ typedef struct KD_FRAME {
     const KD_NODE *node;
 } KD_FRAME;
 
-/* A leaf of equal points in the order of their numbers: the first unwanted point ends it. */
+/* Scans a leaf of equal points in the order of their numbers; the first rejected point ends it. */
 KD_TARGET KD_INLINE int KD_ISA(scan_equal)(const KD_TREE *tree, const KD_NODE *leaf, const KD_REAL *query,
                                            const int dim, KD_TAKE take, KD_SEARCH *search)
 {
@@ -28,7 +28,7 @@ KD_TARGET KD_INLINE int KD_ISA(scan_equal)(const KD_TREE *tree, const KD_NODE *l
     return code;
 }
 
-/* A leaf with the caller's coordinates, point by point. */
+/* Scans a leaf with the caller's coordinates, point by point. */
 KD_TARGET KD_INLINE int KD_ISA(scan_points)(const KD_TREE *tree, const KD_NODE *leaf, const KD_REAL *query,
                                             const int dim, KD_TAKE take, KD_SEARCH *search)
 {
@@ -49,7 +49,8 @@ KD_TARGET KD_INLINE int KD_ISA(scan_points)(const KD_TREE *tree, const KD_NODE *
     return EQP_OK;
 }
 
-/* Only a block's nearest point, with the lowest number among equals, can be the nearest of all. */
+/* Offers a block's nearest point, the lowest number among equals; no other point of the block can be the nearest of
+ * all. */
 KD_TARGET KD_INLINE void KD_ISA(take_from_block)(const KD_BLOCK *dist2, int32_t size, const int32_t *index,
                                                  KD_SEARCH *search)
 {
@@ -137,7 +138,7 @@ KD_TARGET KD_INLINE int KD_ISA(walk)(const KD_TREE *tree, const KD_REAL *query, 
                                      KD_TAKE take, KD_SEARCH *result)
 {
     KD_FRAME stack[EQP__KDTREE_DEPTH_MAX + 1];
-    KD_FRAME *top = stack;      /* the next free one */
+    KD_FRAME *top = stack;      /* the next free frame */
     KD_SEARCH search = *result; /* local, so that it can be in registers */
     KD_REAL away2[EQP_KDTREE_DIM_MAX];
     const KD_NODE *here = tree->nodes;

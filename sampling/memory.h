@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** \file memory.h
- * \brief Internal: every allocation of the sampler: malloc and its family, with a check of the product; idioms of error
- * codes. */
+ * \brief Internal: the sampler's allocations, with checked products, and idioms of error codes. */
 #ifndef EQP_MEMORY_H
 #define EQP_MEMORY_H
 
@@ -27,7 +26,7 @@
         }                                                                                                              \
     } while (0)
 
-/** Room for n things of `size` bytes (at least one byte), or NULL. */
+/** Memory for n elements of `size` bytes (at least one byte), or NULL. */
 static inline void *eqp__malloc(size_t n, size_t size)
 {
     if (size != 0 && n > SIZE_MAX / size) {
@@ -36,13 +35,13 @@ static inline void *eqp__malloc(size_t n, size_t size)
     return malloc(n * size > 0 ? n * size : 1);
 }
 
-/** The same, all bytes 0. */
+/** The same, zeroed. */
 static inline void *eqp__calloc(size_t n, size_t size)
 {
     return n != 0 && size != 0 ? calloc(n, size) : calloc(1, 1);
 }
 
-/** Changes a block to n things; the old block is untouched if the result is NULL. */
+/** Resizes a block to n elements; the old block stays valid if the result is NULL. */
 static inline void *eqp__realloc(void *block, size_t n, size_t size)
 {
     if (size != 0 && n > SIZE_MAX / size) {

@@ -85,9 +85,9 @@ static uint64_t sum_plain(int64_t n, const char *seed, uint64_t stream, uint64_t
 }
 
 #ifdef WITH_AVX2
-/* sum_plain() with several blocks at once. The words c0 and c2, which are multiplied, stand in the upper halves of
- * their lanes: a round takes one shift for the product and one for the word that is added. The products of 32 bits
- * are intrinsics because compilers do not find them. */
+/* sum_plain() for several blocks at once. The words c0 and c2, which are multiplied, are in the upper halves of
+ * their lanes: a round takes one shift for the product and one for the word that is added. The 32-bit products are
+ * intrinsics because compilers do not find them. */
 #define SUM_OF_LANES(name, isa, lanes, vector, products)                                                               \
     __attribute__((target(isa))) static uint64_t name(int64_t n, const char *seed, uint64_t stream, uint64_t counter)  \
     {                                                                                                                  \
@@ -154,7 +154,7 @@ double eqp_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter)
     return (double)(eqp_random_bits(seed, stream, counter) >> 11) * 0x1p-53;
 }
 
-/* Upper half of the 128-bit product, in pieces because ISO C has no type of 128 bits. */
+/* Upper half of the 128-bit product, in pieces since ISO C has no 128-bit type. */
 static uint64_t multiply_high(uint64_t a, uint64_t b)
 {
     const uint64_t a0 = a & UINT32_MAX;

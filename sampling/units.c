@@ -91,7 +91,6 @@ int eqp__units_pins_put(eqp_units *units, int64_t unit, struct eqp__sketches *sk
     return EQP_OK;
 }
 
-/* The range of an owner's units. */
 static void range_of(const eqp_units *units, int64_t owner, int64_t *first, int64_t *count)
 {
     int64_t unit = units->owner_unit[owner];
@@ -136,7 +135,7 @@ static int list_owners(eqp_units *u)
     return EQP_OK;
 }
 
-/* A unit of light owners is closed after a heavy owner in its middle; then the pool is not in the order of units. */
+/* A heavy owner in the middle of a unit of light owners is closed first, so the pool is not in the order of units. */
 static int list_pins(eqp_units *u)
 {
     bool in_order = u->pool != NULL;
@@ -202,7 +201,7 @@ static int rebuild_owner(eqp_units *u, int64_t owner, int64_t count, const int64
         }
         return code;
     }
-    /* A heavy owner may stand between light ones that share a unit. */
+    /* a heavy owner may lie between light ones that share a unit */
     if (*last < 0 || u->unit[*last].id != unit_id[0]) {
         code = eqp__units_append(u, unit_id[0], owner, last);
     }

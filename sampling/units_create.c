@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Phase 2: light owners are merged along the curve, heavy ones stand alone or are split. */
+/* Phase 2: light owners are merged along the curve; heavy owners get units of their own or are split. */
 #include "units_internal.h"
 
 #include "memory.h"
@@ -29,15 +29,15 @@ struct place {
     int64_t wanted;
 };
 
-/* The strategies that split units until none is over the bound. */
+/* True for strategies that split units until none exceeds the bound. */
 static bool splits_again(const struct builder *b)
 {
     return b->splitter.strategy == EQP_SAMPLE_ADAPTIVE || b->splitter.strategy == EQP_SAMPLE_STRIDE;
 }
 
-/* Two heavy owners never share an interval [b g, (b + 1) g): with weights >= g + 1 their middles p1 + w1 / 2 and p2 +
- * w2 / 2 (rounded down) have p2 >= p1 + w1 and so differ by at least ceil(w1 / 2) + floor(w2 / 2) > g. Hence (base, 1 +
- * sub) names a heavy owner's units, and (base, 0) those light ones whose middle is in the interval. */
+/* Two heavy owners never share an interval [b g, (b + 1) g): with weights >= g + 1 their middles p1 + w1 / 2 and p2
+ * + w2 / 2 (rounded down) have p2 >= p1 + w1 and differ by at least ceil(w1 / 2) + floor(w2 / 2) > g. So (base, 1 +
+ * sub) names a heavy owner's units, and (base, 0) the unit of light owners whose middle is in the interval. */
 static struct place place_on_line(const struct builder *b, int64_t weight)
 {
     int64_t target = b->splitter.target;
@@ -49,7 +49,7 @@ static struct place place_on_line(const struct builder *b, int64_t weight)
     }
     place.base = middle / target;
     if (weight > target && splits_again(b) && weight <= b->splitter.bound && weight / 2 <= target) {
-        place.wanted = 1; /* below the limits for units of light owners and for its own */
+        place.wanted = 1; /* below the limits for units of light owners and for a unit of its own */
     } else if (weight > target) {
         double samples = rint((double)weight / (double)target);
         place.wanted = samples < 1 ? 1 : (int64_t)samples;
@@ -57,8 +57,8 @@ static struct place place_on_line(const struct builder *b, int64_t weight)
     return place;
 }
 
-/* Draws are numbered along the curve. A lone draw d has base d + 1, and owners without a draw take the last base; so do
- * those behind an owner with the draws d .. d + m - 1, m > 1, whose own units have the base d + 1 < d + m. */
+/* Draws are numbered along the curve. A lone draw d has base d + 1. Owners without a draw take the last base; owners
+ * after an owner with draws d .. d + m - 1, m > 1, do the same, as that owner's units have the base d + 1 < d + m. */
 static struct place place_by_draws(struct builder *b, int64_t id, int64_t count)
 {
     int64_t m = eqp__draws(b->splitter.draw_seed, id, count, b->splitter.rate);
@@ -140,7 +140,7 @@ done:
     return code;
 }
 
-/* Turns the splitter's cells into units. A single cell leaves the owner whole. */
+/* Turns the splitter's cells into units. An owner with a single cell stays whole. */
 static int add_cells(struct builder *b, int64_t owner, int64_t id, int64_t base)
 {
     struct eqp__splitter *s = &b->splitter;
@@ -170,7 +170,7 @@ static int add_heavy(struct builder *b, int64_t owner, int64_t id, int64_t count
         if (code != EQP_OK || s->n > 0) {
             return code == EQP_OK ? add_cells(b, owner, id, place.base) : code;
         }
-        /* No interaction with a weight was enumerated, so the owner stays as the caller described it. */
+        /* no interaction with a weight was enumerated, so the owner stays as the caller described it */
     }
     EQP_TRY(add_whole(b, owner, count, weight, place.base, &unit));
     EQP_TRY(eqp__sketches_reset(&b->lone_pins, 1));
@@ -213,7 +213,7 @@ static int check_totals(const eqp_units_options *options, int64_t n, const int64
     eqp_units_options plain = *options;
     eqp_units_totals mine = EQP_UNITS_TOTALS_ZERO;
 
-    plain.strategy = EQP_SAMPLE_STRIDE; /* the draws are counted on the way */
+    plain.strategy = EQP_SAMPLE_STRIDE; /* draws are counted on the way */
     EQP__CHECK(eqp_units_totals_add(&plain, n, id, count, weight, &mine));
     if (!all) {
         *whole = mine;

@@ -7,10 +7,8 @@
 #include "memory.h"
 #include <string.h>
 
-/* Ids processed together. */
 #define PIECE 256
 
-/* Buckets of a sort. */
 #define LEAST_BUCKETS 16
 #define MOST_BUCKETS (1 << 15)
 
@@ -23,7 +21,7 @@ static inline uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* The same backwards, with the factors' inverses modulo 2^64. */
+/* The inverse of mix(), with the factors' inverses modulo 2^64. */
 static uint64_t unmix(uint64_t x)
 {
     x = (x ^ x >> 31 ^ x >> 62) * UINT64_C(0x319642B2D24D8EC3);
@@ -31,7 +29,7 @@ static uint64_t unmix(uint64_t x)
     return x ^ x >> 30 ^ x >> 60;
 }
 
-/* A permutation for every seed; for seed 0 it is not mix() alone. */
+/* A different permutation for every seed; for seed 0 it is not mix() alone. */
 static uint64_t offset_of(uint64_t seed)
 {
     return mix(seed + UINT64_C(0x9E3779B97F4A7C15));
@@ -126,7 +124,7 @@ static int64_t sort_keys(struct eqp__sketches *sketches, int64_t n, uint64_t *ke
                 kept++;
                 continue;
             }
-            for (; at < kept; at++) { /* a duplicate */
+            for (; at < kept; at++) { /* duplicates */
                 key[at] = key[at + 1];
             }
         }
@@ -172,7 +170,7 @@ void eqp__sketches_add_all(struct eqp__sketches *sketches, int64_t cell, int64_t
         const uint64_t limit = sketches->limit[cell];
         uint64_t *end = sketches->key + cell * sketches->room + sketches->count[cell];
         int64_t added = 0;
-        for (int64_t i = from; i < to; i++) { /* without a branch, which would be mispredicted */
+        for (int64_t i = from; i < to; i++) { /* no branch, which would be mispredicted */
             const uint64_t key = mix((uint64_t)id[i] ^ offset);
             end[added] = key;
             added += (key <= limit) & (id[i] >= 0);
@@ -190,7 +188,7 @@ void eqp__sketches_keep(struct eqp__sketches *sketches, int64_t cell, int64_t id
     tidy(sketches, cell);
     const uint64_t key = mix((uint64_t)id ^ sketches->offset);
     if (key > sketches->limit[cell]) {
-        /* It was left out as the largest key, so appending it keeps the order. */
+        /* the key was left out as the largest, so appending it keeps the order */
         sketches->key[cell * sketches->room + sketches->max - 1] = key;
         sketches->limit[cell] = key;
     }

@@ -34,7 +34,7 @@ int64_t eqp__cells_nearest(int dim, int64_t n, const double *centroid, const eqp
     int64_t best = 0;
 
     if (tree) {
-        /* The search fails only for a point that is not finite, which has no nearest cell. */
+        /* only a point that is not finite fails, and has no nearest cell */
         return eqp_kdtree_nearest(tree, point, &best, NULL) == EQP_OK ? best : 0;
     }
     /* The compiler unrolls the common case. */

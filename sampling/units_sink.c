@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the application's batches to validated chunks with integer weights. */
+/* Converts the application's batches to validated chunks with integer weights. */
 #include "units_internal.h"
 
 #include "memory.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One owner that is too heavy for one unit: sampled centroids, their Voronoi cells, and more samples in cells that are
+/* Splits an owner too heavy for one unit: sampled centroids, their Voronoi cells, and more samples in cells that are
  * still too heavy (Pearce 2014, Algorithm 6, lines 5 to 17). Every pass streams over the owner's interactions. */
 #include "units_internal.h"
 
@@ -129,7 +129,7 @@ static int sample_stride(void *context, const struct eqp__chunk *chunk)
         EQP__FAIL_IF(s->passed >= EQP__WEIGHT_LIMIT, EQP_ERR_OVERFLOW);
         if ((double)s->passed > s->next) {
             code = add_cell(s, chunk->centroid + i * s->dim);
-            /* One interaction heavier than the step is still one sample. */
+            /* an interaction heavier than the step is still one sample */
             s->next += s->step * ceil(((double)s->passed - s->next) / s->step);
         }
     }

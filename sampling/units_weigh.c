@@ -82,8 +82,8 @@ struct weigher {
     double rate;
     struct eqp__draw draw;
     int64_t stride;
-    int64_t next; /* the next interaction to be read */
-    int64_t sum;  /* of the weights read, in quanta */
+    int64_t next;
+    int64_t sum; /* weights read so far, in quanta */
 };
 
 static int weigh_take(void *context, const struct eqp__chunk *chunk)
@@ -109,7 +109,7 @@ static int weigh_take(void *context, const struct eqp__chunk *chunk)
     return EQP_OK;
 }
 
-/* The first interaction to be read. With a running number the owners share one stride, whose phase is the seed's. */
+/* First interaction to be read. With a running number the owners share one stride, whose phase comes from the seed. */
 static int64_t stride_phase(const struct weigher *w, const int64_t *first_interaction, int64_t owner)
 {
     if (!first_interaction) {

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Arrays of at least this many bytes have pages of their own. Large pages are requested for them, as page faults can
- * take half of the first pass over new memory. */
+/* Arrays of at least this many bytes start at a page boundary and request large pages, since page faults can take
+ * half of the first pass over new memory. */
 #define LARGE_BYTES ((size_t)8 << 20)
 #define PAGE_BYTES ((uintptr_t)4096)
 
@@ -55,7 +55,7 @@ int eqp_array_create(void *array, int64_t count, size_t size)
 int eqp_array_reserve(void *array, int64_t *capacity, int64_t count, size_t size)
 {
     EQP_REQUIRE(array && capacity);
-    if (count >= 0 && count <= *capacity && size > 0) { /* nearly always */
+    if (count >= 0 && count <= *capacity && size > 0) { /* the usual case */
         return EQP_OK;
     }
     int64_t wanted = count;

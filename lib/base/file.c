@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-    LETTERS = 8,     /* random ones in a temporary name */
+    LETTERS = 8,     /* random characters in a temporary name */
     TAIL = 18,       /* ".eqp-XXXXXXXX.part" */
     NAME_MOST = 255, /* bytes of a name in a folder */
     ATTEMPTS = 100
@@ -29,9 +29,9 @@ static const char letter[] = "abcdefghijklmnopqrstuvwxyz012345", mark[] = ".eqp-
 /* Output for a pipe or a device is kept in an unnamed file until it is published. It can be written in any order, and a
  * run that fails writes none. */
 struct eqp_output {
-    char *path;                    /* as the caller names it; owned */
+    char *path;                    /* as given by the caller; owned */
     eqp__target target;            /* the file, pipe or device that the path leads to */
-    int folder;                    /* folder of the target, held open so that no other can take its place */
+    int folder;                    /* folder of the target, held open so that no other folder can replace it */
     char name[NAME_MOST + 1];      /* name of the target in the folder */
     char temporary[NAME_MOST + 1]; /* temporary name in the folder; "" after publication and if none is needed */
     mode_t mode;                   /* mode of the file to be replaced, if any */
@@ -370,7 +370,7 @@ void eqp_output_discard(eqp_output *output)
     EQP__FREE(output->target.name, output->path, output);
 }
 
-/* True for the name of a temporary file of a target with that stem. */
+/* True for a temporary file name of a target with that stem. */
 static bool is_temporary(const char *name, const char *stem, size_t stem_length)
 {
     const size_t length = strlen(name);

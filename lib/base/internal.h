@@ -27,7 +27,7 @@
         }                                                                                                              \
     } while (0)
 
-/* Sets a message, as eqp_message_set(message, ...); the value is the error. */
+/* Sets a message, as eqp_message_set(message, ...); its value is the error. */
 #define EQP__SAY(message, error, ...) (eqp_message_set((message), __VA_ARGS__), (error))
 
 /* The status of an MPI call as a code, for rooms that know MPI. */
@@ -68,14 +68,14 @@ static inline void eqp__free_all(void *const *block, size_t n)
     }
 }
 
-/* Bytes that a caller keeps and hands back end with a checksum of this many bytes, so that damaged ones are refused. */
+/* Bytes of the checksum that ends data which a caller stores and returns, so that damaged data are refused. */
 #define EQP__SEAL 8
 
 /* Writes the checksum of the first size - EQP__SEAL bytes into the last ones. size: at least EQP__SEAL. */
 void eqp__seal(void *bytes, size_t size);
 
-/* True if the bytes end with their checksum. A change within one aligned word of 8 bytes never passes, any other one
- * with a probability of 2^-64. */
+/* True if the bytes end with their checksum. A change within one aligned word of 8 bytes is always detected, any
+ * other change with a probability of 1 - 2^-64. */
 bool eqp__sealed(const void *bytes, size_t size);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Each round is a bijection of the state and of the word: words that differ leave states that differ. */
+/* Each round is a bijection of the state and of the word, so words that differ leave states that differ. */
 static uint64_t mix(uint64_t state, uint64_t word)
 {
     state = (state ^ word) * UINT64_C(0x9e3779b97f4a7c15);

@@ -124,7 +124,7 @@ int eqp__target_open(const char *path, const eqp__target *target, int *fd)
         return opened >= 0 ? 0 : errno;
     }
     for (int i = 0; i < MOST_PAUSES && opened < 0; i++) {
-        /* A plain open() of a pipe would wait for ever. */
+        /* without O_NONBLOCK, opening a pipe without a reader would block forever */
         opened = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         if (opened < 0 && errno != ENXIO && errno != EINTR) {
             break;

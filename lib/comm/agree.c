@@ -53,7 +53,6 @@ int eqp__comm_shape(MPI_Comm comm, int *rank, int *nranks)
     return EQP_OK;
 }
 
-/* Fills in this rank's part of an agreement. */
 static int open_agreement(MPI_Comm comm, int code, int n, const int64_t *least, eqp__agreement *a)
 {
     int rank, failed = eqp__comm_shape(comm, &rank, &a->nranks);
@@ -152,7 +151,7 @@ static void join_meetings(void *left, void *right, int *n, MPI_Datatype *type)
     }
 }
 
-/* Collective. The operation does not commute, so that MPI keeps the order of the ranks. */
+/* Collective. The operation does not commute, so MPI keeps the order of the ranks. */
 static int hold_meeting(MPI_Comm comm, meeting *m)
 {
     const size_t bytes = offsetof(meeting, word) + (size_t)(m->nleast + m->nsum) * sizeof m->word[0];
@@ -287,7 +286,6 @@ done:
     return code;
 }
 
-/* Numbers per reduction. */
 #define PIECE ((int64_t)1 << 24)
 
 /* Adds in place, in pieces that MPI can count. MPI_Allreduce may round differently on each rank, so the sums are

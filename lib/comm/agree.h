@@ -30,7 +30,6 @@ enum { EQP__AGREE_MOST = 56 };
  * least: [n] of this rank; then the minima over all ranks; unchanged on error */
 int eqp__agree_least(MPI_Comm comm, int code, int n, int64_t *least, eqp_message *message);
 
-/* A nonblocking agreement. */
 typedef struct eqp__agreement {
     MPI_Comm comm;
     int code, n, nranks;

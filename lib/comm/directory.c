@@ -19,10 +19,10 @@ typedef struct entry {
 struct eqp_directory {
     MPI_Comm comm;
     int64_t n;
-    entry *entry; /* [n] that this rank keeps, ids ascending */
+    entry *entry; /* [n] entries kept by this rank, ids ascending */
 };
 
-/* Ids of all ranks at the ranks that keep them, by sending rank. */
+/* Ids from all ranks at their keepers, by sending rank. */
 typedef struct delivery {
     eqp_move_plan *plan;
     int64_t *count; /* [ranks] ids from each rank */

@@ -97,7 +97,6 @@ done:
 
 /* ---- the same array again and again ---- */
 
-/* Header of a slot. */
 typedef struct slot_head {
     int64_t n, code, most;
 } slot_head;

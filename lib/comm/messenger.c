@@ -28,9 +28,8 @@ enum { PIECE = 1 << 18 };
 /* After this many empty messages in a row a partner is dropped. */
 enum { PATIENCE = 2 };
 
-/* The header of a message. */
 typedef struct head {
-    int64_t bytes; /* that follow */
+    int64_t bytes; /* that follow the header */
     int32_t code;  /* of the sender */
     int32_t last;  /* 1: the sender drops the receiver as a partner */
 } head;
@@ -42,15 +41,14 @@ typedef struct buffer {
 
 typedef enum progress { WAITS, COMES, IS_THERE } progress;
 
-/* The state of one other rank. */
 typedef struct partner {
     buffer out, in;     /* with their heads */
     head came;          /* header of the received message */
     progress progress;  /* of the message from this rank */
     int64_t at;         /* bytes received so far */
     MPI_Request coming; /* the next piece */
-    bool told;          /* it expects messages */
-    bool lost;          /* its message was dropped for lack of memory */
+    bool told;          /* it expects messages from this rank */
+    bool lost;          /* its message was dropped because memory ran out */
     int idle;           /* consecutive exchanges without data for it */
 } partner;
 
@@ -67,8 +65,8 @@ struct eqp_messenger {
     int *to, *from, *sent; /* [nranks] each */
     int nawaited;          /* of this exchange */
     int *awaited;          /* [nranks] */
-    int code, alone;       /* code: this rank's code when it sent; alone: failure to hold what came */
-    head failure;          /* the whole message of a rank that has failed */
+    int code, alone;       /* code: this rank's code when it sent; alone: failure to store received messages */
+    head failure;          /* message of a failed rank: a header only */
     char *sink;            /* [PIECE] */
     eqp_route_counts counts;
     int64_t nexpected, nrequests, capacity; /* requests of messages to partners come first */
@@ -91,7 +89,7 @@ static int create_lists(eqp_messenger *m)
     EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(m->partner, n), EQP__ARRAY(m->to, n), EQP__ARRAY(m->from, n),
                            EQP__ARRAY(m->sent, n), EQP__ARRAY(m->awaited, n), EQP__ARRAY(m->rank_of, n),
                            EQP__ARRAY(m->bytes_of, n), EQP__ARRAY(m->data_of, n), {&m->sink, PIECE, 1}));
-    EQP__CHECK(eqp_array_reserve(&m->request, &m->capacity, n, sizeof *m->request)); /* a head for everybody */
+    EQP__CHECK(eqp_array_reserve(&m->request, &m->capacity, n, sizeof *m->request)); /* a header for every rank */
     return EQP_OK;
 }
 
@@ -176,7 +174,7 @@ static bool is_other(const eqp_messenger *m, int rank)
     return rank >= 0 && rank < m->nranks && rank != m->rank;
 }
 
-/* Keeps the contents if there is no memory. */
+/* Keeps the contents if memory runs out. */
 static int reserve(buffer *b, int64_t n)
 {
     return eqp_array_reserve(&b->data, &b->capacity, n, 1);
@@ -225,7 +223,7 @@ static int make_room(eqp_messenger *m, int n, const int *to)
     return code ? code : eqp_array_reserve(&m->request, &m->capacity, pieces, sizeof *m->request);
 }
 
-/* Posts a message, which is a header alone if there are no data or this rank has failed. */
+/* Posts a message; it is a header only if there are no data or this rank has failed. */
 static int post(eqp_messenger *m, int to, int tag, bool told_when_taken, bool last)
 {
     buffer *b = &m->partner[to].out;
@@ -282,7 +280,6 @@ static int give_up(eqp_messenger *m)
     return EQP_ERR_MPI;
 }
 
-/* Posts the messages to new partners. */
 static int post_unexpected(eqp_messenger *m)
 {
     for (int i = 0; i < m->nsent && !m->code; i++) {
@@ -451,9 +448,7 @@ static int receive(eqp_messenger *m, int from, bool wait)
     return EQP_OK;
 }
 
-/* ---- messages from new partners ---- */
-
-/* Receives one if it has arrived. */
+/* Receives a message from a new partner if one has arrived. */
 static int take_unexpected(eqp_messenger *m)
 {
     MPI_Message first = MPI_MESSAGE_NULL;
@@ -479,7 +474,6 @@ static int listen(eqp_messenger *m, int *done)
                                                                                                   : EQP_OK;
 }
 
-/* Receives all pieces that have arrived. */
 static int take_in(eqp_messenger *m)
 {
     int code = EQP_OK;

@@ -21,13 +21,13 @@ int eqp__messenger_open(MPI_Comm comm, int tag, bool watched, eqp_messenger **me
 void eqp__messenger_trim(eqp_messenger *messenger, int64_t most);
 
 /* Sends and finishes. Collective; returns the code of all ranks.
- * least: [nleast] of this rank; then the least of all ranks; unchanged on error
- * *alone: EQP_ERR_MEMORY if this rank cannot hold what came, which the other ranks do not know; else EQP_OK */
+ * least: [nleast] of this rank; then the minima over all ranks; unchanged on error
+ * *alone: EQP_ERR_MEMORY if this rank cannot store the received messages, which other ranks do not know; else EQP_OK */
 int eqp__messenger_exchange(eqp_messenger *messenger, int code, int nleast, int64_t *least, int *alone);
 
 /* ---- attached.c: messengers and sums of traffic on communicators, freed with them ---- */
 
-/* Purposes of a messenger. Each purpose remembers partners of its own, as its messages repeat from call to call. */
+/* Purposes of a messenger. Each purpose has its own partners, since its messages repeat from call to call. */
 enum { EQP__STEP_RECORDS, EQP__SINGLE_SENDS, EQP__ROUTE_STAGES, EQP__PURPOSES = 40 };
 
 /* The communicator's messenger for a purpose, created by the first call, which costs one agreement. Collective.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which data must follow, and from where to where: plans as plain arrays, no MPI. */
+/* Plans of a move: items, destinations and order as plain arrays, no MPI. */
 #ifndef EQUIPOISE_COMM_PLAN_H
 #define EQUIPOISE_COMM_PLAN_H
 
@@ -17,7 +17,6 @@ typedef struct eqp_move_view {
     const int64_t *offset; /**< [nranks + 1] place of the first item for each destination */
 } eqp_move_view;
 
-/** The arrays. Local, O(1). */
 eqp_move_view eqp__move_plan_arrays(const eqp_move_plan *plan);
 
 /** Copies elements into send order: out[i] = in[order[i]]. Local, O(n).

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Routes: made, described, freed. The work is in route_plan.c (what goes where) and route_trip.c (trips). */
+/* Creating, describing and freeing routes. route_plan.c decides what travels where; route_trip.c makes the trips. */
 #include "comm/route_tables.h"
 
 #include "base/internal.h"
@@ -11,7 +11,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* A number that identifies the plan and the flag for trips back. */
+/* Identifies the plan and the flag for trips back. */
 static int64_t number_of(const eqp_exchange_plan *plan, const eqp_route_blocks *blocks)
 {
     return (int64_t)plan->stages + 4 * (int64_t)plan->broadcast + ((int64_t)plan->node << 40) +
@@ -69,7 +69,7 @@ static int create_buffers(eqp_route *route)
     return code;
 }
 
-/* Collective. Without shared memory no rank waits here for the allocations of the others; eqp__route_open() does. */
+/* Collective. Without shared memory no rank waits here for allocations on other ranks; eqp__route_open() waits. */
 static int fill(eqp_route *route, const eqp_route_blocks *blocks, int64_t plan[2])
 {
     int alone, code = eqp__route_inspect(route, blocks, plan, &alone);

@@ -60,7 +60,7 @@ int eqp__span_add(eqp__spans *spans, int64_t from, int64_t to, int64_t bytes, in
     return code;
 }
 
-/* Most divisors are one, and divisions would dominate the cost. */
+/* Most divisors are 1, and divisions would dominate the cost. */
 static int quotient(int number, int divisor)
 {
     return divisor == 1 ? number : number / divisor;
@@ -76,7 +76,7 @@ static int distance_to(const eqp__inspector *in, int rank)
     return eqp__distance(&in->route->stages, in->route->me, node_of(in, rank));
 }
 
-/* ---- what lives here ---- */
+/* ---- own blocks ---- */
 
 /* Room for one block and its users. */
 static int reserve(eqp__inspector *in, int64_t nusers)
@@ -237,7 +237,7 @@ static int64_t described_bytes(const eqp__inspector *in, const leg *l, int to)
     return (int64_t)sizeof(description) + (is_last(in, l, to) ? 0 : l->nusers * (int64_t)sizeof(int));
 }
 
-/* Lists one message and writes its description. number: [n] legs that go to the same stop */
+/* Lists one message and writes its description. number: [n] legs to the same stop */
 static int write_message(eqp__inspector *in, const legs *all, int64_t n, const int64_t *number,
                          eqp_messenger *messenger)
 {
@@ -282,7 +282,7 @@ done:
     return code;
 }
 
-/* Reads one block out of a message; returns the bytes of its description. */
+/* Reads one block from a message; returns the bytes of its description. */
 static int64_t read_block(eqp__inspector *in, const char *text, eqp__message *m, int *code)
 {
     description d;
@@ -325,8 +325,8 @@ static int read_messages(eqp__inspector *in, const eqp_messages_view *came)
 }
 
 /* Collective over the lane; returns the code of all its ranks.
- * code: this rank's so far; *alone: this rank's afterwards, which the other ranks do not know
- * least: [nleast] as by eqp__messenger_exchange() */
+ * code: this rank's so far; *alone: this rank's afterwards, unknown to the other ranks
+ * least: [nleast] as in eqp__messenger_exchange() */
 static int inspect_stage(eqp__inspector *in, int stage, int code, int nleast, int64_t *least, int *alone)
 {
     eqp_route *route = in->route;

@@ -18,7 +18,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes to copy from one place to another. */
 typedef struct eqp__span {
     int64_t from, to, bytes;
     int who; /* rank of the node whose segment or contributions hold `from`; EQP__OWN: this rank's blocks */
@@ -36,7 +35,7 @@ typedef struct eqp__message {
     int partner;                /* rank of the lane */
     int64_t bytes, at;          /* its place in the pool (received) or in the packed messages (sent) */
     int64_t piece, npieces;     /* blocks in it, into `pieces`; sent messages only */
-    int64_t request, nrequests; /* its pieces for MPI, into the requests of its side */
+    int64_t request, nrequests; /* its pieces for MPI, in the requests of its side */
 } eqp__message;
 
 typedef struct eqp__messages {
@@ -48,7 +47,7 @@ typedef struct eqp__messages {
 
 typedef enum eqp__trip { EQP__TRIP_NONE, EQP__TRIP_OUT, EQP__TRIP_BACK } eqp__trip;
 
-/* Properties over all ranks: all blocks consist of whole doubles, so that sums can come back; no block travels. */
+/* Properties over all ranks: all blocks consist of whole doubles, so sums can come back; no block travels. */
 enum { EQP__WHOLE, EQP__IDLE };
 
 struct eqp_route {

@@ -47,7 +47,6 @@ static int post_receives(eqp_route *route, const eqp__messages *side, char *base
     return EQP_OK;
 }
 
-/* Tests the messages of a stage, or waits for them. */
 static int complete(const eqp__messages *side, int stage, MPI_Request *request, int wait, int *done)
 {
     const int64_t begin = side->first[stage], end = side->first[stage + 1];
@@ -65,7 +64,6 @@ static int complete(const eqp__messages *side, int stage, MPI_Request *request, 
                : EQP_ERR_MPI;
 }
 
-/* Waits for all messages of a side and for pending collective calls. */
 static int wait_all(eqp_route *route, const eqp__messages *sent, MPI_Request *request)
 {
     return MPI_Waitall((int)sent->nrequests, request, MPI_STATUSES_IGNORE) == MPI_SUCCESS &&

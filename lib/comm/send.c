@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Elements to ranks that need not expect them. One messenger carries all calls of a communicator. */
+/* Sends elements to ranks that need not expect them. One messenger carries all calls of a communicator. */
 #include "comm/send.h"
 
 #include "base/internal.h"
@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One rank's part of a transfer. Elements lie by rank; element k of them is element order[k] of the array. */
+/* One rank's part of a transfer. Elements are ordered by rank; the k-th is element order[k] of the array. */
 typedef struct transfer {
     MPI_Comm comm;
     int rank, nranks;
     size_t size;
-    const int64_t *send_count, *send_order; /* order: NULL for an array that lies by rank */
+    const int64_t *send_count, *send_order; /* order: NULL for an array already ordered by rank */
     const int64_t *recv_count, *recv_order; /* recv_count: NULL if unknown */
     const char *send;
     eqp_messenger *messenger;
@@ -87,7 +87,7 @@ static int put_all(const transfer *t)
 }
 
 /* Sends and waits. Collective; returns the code of all ranks.
- * most: as eqp_send_sparse(); *alone: this rank's failure to hold what came, which the other ranks do not know */
+ * most: as eqp_send_sparse(); *alone: this rank's failure to store received elements, unknown to the other ranks */
 static int carry(transfer *t, int purpose, int code, int64_t *most, int *alone)
 {
     int64_t least[3] = {0};
@@ -107,7 +107,6 @@ done:
     return code;
 }
 
-/* Counts the elements from each rank. */
 static void count_arrivals(const transfer *t, int64_t *from)
 {
     const eqp_messages_view came = eqp_messenger_came(t->messenger);
@@ -119,7 +118,7 @@ static void count_arrivals(const transfer *t, int64_t *from)
     from[t->rank] = t->send_count[t->rank];
 }
 
-/* Copies what came into recv, and what this rank sent to itself. */
+/* Copies received elements, and those that this rank sent to itself, into recv. */
 static void unpack(const transfer *t, const int64_t *from, char *recv)
 {
     const eqp_messages_view came = eqp_messenger_came(t->messenger);
@@ -143,7 +142,7 @@ static void unpack(const transfer *t, const int64_t *from, char *recv)
     }
 }
 
-/* Into new memory. Collective. from: [ranks] or NULL */
+/* Sends into new memory. Collective. from: [ranks] or NULL */
 static int send_new(transfer *t, int purpose, int code, int64_t *most, int64_t *from, int64_t *nrecv, void *recv)
 {
     int64_t *count = NULL, n = 0, largest = most ? *most : 0;
@@ -176,7 +175,7 @@ done:
     return code;
 }
 
-/* Into the caller's memory. Collective. */
+/* Sends into the caller's memory. Collective. */
 static int send_known(transfer *t, int code, void *recv)
 {
     int64_t *count = NULL, n = 0, most = 0;

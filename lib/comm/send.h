@@ -13,17 +13,17 @@
 /* Largest message in bytes, well below the largest int. */
 #define EQP__MESSAGE_BYTES ((size_t)1 << 30)
 
-/* Elements that lie by receiving rank. The receiver need not know how many come.
+/* Sends elements ordered by receiving rank; receivers need not know the counts.
  * size: bytes of an element, the same on all ranks
  * count: [ranks] elements for each rank; send: [sum of count]; neither is read if code is set
- * from: [ranks] receives the number of elements of each rank; may be NULL
- * nrecv, recv: receive the number of elements and the address of [nrecv] of them by sending rank, owned by the caller;
- *              unchanged on error */
+ * from: [ranks] receives the number of elements from each rank; may be NULL
+ * nrecv, recv: receive the number of elements and their array [nrecv], ordered by sending rank, owned by the caller;
+ * unchanged on error */
 int eqp__send(MPI_Comm comm, int code, size_t size, const int64_t *count, const void *send, int64_t *from,
               int64_t *nrecv, void *recv);
 
-/* The same for receivers that know how much comes: into recv, [sum of recv_count] elements.
- * \return also EQP_ERR_ARGUMENT if a rank expects another number of elements than it is sent */
+/* The same for receivers that know the counts: into recv, [sum of recv_count] elements.
+ * \return also EQP_ERR_ARGUMENT if a rank expects a different number of elements than it is sent */
 int eqp__exchange(MPI_Comm comm, int code, size_t size, const int64_t *send_count, const void *send,
                   const int64_t *recv_count, void *recv);
 
@@ -31,10 +31,10 @@ int eqp__exchange(MPI_Comm comm, int code, size_t size, const int64_t *send_coun
 int eqp__gather_all(MPI_Comm comm, int code, size_t element_size, int64_t n, const void *send, const int64_t *count,
                     void *recv);
 
-/* Adds up counts; EQP_ERR_ARGUMENT for a negative one, EQP_ERR_OVERFLOW for more bytes than there are addresses. */
+/* Sums counts; EQP_ERR_ARGUMENT for a negative count, EQP_ERR_OVERFLOW if the bytes exceed the address space. */
 int eqp__sum_counts(int nranks, const int64_t *count, size_t size, int64_t *sum);
 
-/* The first array along a plan, by eqp__send(). recv_count: [ranks], as eqp_move_counts() gives it */
+/* The first array along a plan, by eqp__send(). recv_count: [ranks], as from eqp_move_counts() */
 int eqp__move_new(MPI_Comm comm, int code, const eqp_move_plan *plan, size_t element_size, const void *send,
                   int64_t *recv_count, int64_t *nrecv, void *recv);
 
@@ -47,11 +47,11 @@ int eqp__move_return(MPI_Comm comm, int code, const eqp_move_plan *plan, const i
 typedef struct eqp__collect {
     MPI_Comm comm;
     int rank, nranks;
-    int64_t *to_root;  /* [nranks] elements that this rank sends each: all of them to rank 0 */
-    int64_t *from_all; /* [nranks] elements that this rank gets: none but on rank 0 */
+    int64_t *to_root;  /* [nranks] elements that this rank sends to each rank: all to rank 0 */
+    int64_t *from_all; /* [nranks] elements that this rank receives: none except on rank 0 */
 } eqp__collect;
 
-/* All of these are collective, and return the same code on all ranks. */
+/* All of these are collective and return the same code on all ranks. */
 
 int eqp__collect_open(MPI_Comm comm, eqp__collect *c);
 
@@ -60,14 +60,14 @@ int eqp__collect_prepare(MPI_Comm comm, eqp__collect *c);
 
 void eqp__collect_close(eqp__collect *c);
 
-/* This rank has n elements in each array that follows; *total of all ranks arrive here. */
+/* Announces n elements of this rank in each array that follows. *total: elements of all ranks that arrive here. */
 int eqp__collect_announce(eqp__collect *c, int64_t n, int64_t *total);
 
-/* Brings one array together as announced. array: address of a pointer that gets at least `total` new elements in rank
- * order, to be freed by the caller even if the call fails. code: of this rank so far */
+/* Gathers one array as announced. array: address of a pointer that gets at least `total` new elements in rank order,
+ * owned by the caller even on error. code: of this rank so far */
 int eqp__collect_array(const eqp__collect *c, int code, int64_t total, size_t size, const void *mine, void *array);
 
-/* Sends elements of rank 0 back to the ranks as announced. */
+/* Returns rank 0's elements to the ranks as announced. */
 int eqp__collect_return(const eqp__collect *c, size_t size, const void *all, void *mine);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks that records are still the same: a sum of hashes, one of each record. */
+/* Checks that records are unchanged: a sum of hashes, one per record. */
 #include "comm/agree.h"
 
 #include "base/internal.h"
@@ -21,7 +21,6 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* The hash of an id and the bytes of its record. */
 static uint64_t print_record(int64_t id, size_t element_size, const char *record)
 {
     uint64_t print = mix((uint64_t)id + UINT64_C(0x9e3779b97f4a7c15));

@@ -5,20 +5,21 @@
 #include <math.h>
 #include <string.h>
 
-/* Where each moment lives in eqp_cost_sums.sum. */
+/* Index of each moment in eqp_cost_sums.sum. */
 #define PAIRS (EQP_COST_KINDS * (EQP_COST_KINDS + 1) / 2)
 #define WITH_SECONDS PAIRS
 #define SECONDS_SQUARED (PAIRS + EQP_COST_KINDS)
 #define SECONDS (SECONDS_SQUARED + 1)
 #define SAMPLES (SECONDS_SQUARED + 2)
 
-/* Scaled columns have length 1, so this is the share of a column that the ridge adds: far above the rounding of the
- * sums, far below anything that a measurement can tell. */
+/* Fraction of a column that the ridge adds, as scaled columns have length 1: far above the rounding of the sums, far
+ * below the accuracy of any measurement. */
 #define RIDGE 1e-10
-/* Gradients below this share of the largest one are rounding; it has to stay below RIDGE, which works through them. */
+/* Gradients below this fraction of the largest one are rounding errors. It must be below RIDGE, which acts through
+ * gradients. */
 #define GRADIENT_NOISE 1e-14
 
-/* Beyond it (and below its inverse) squares could leave the range of doubles. */
+/* Beyond this length, and below its inverse, squares could leave the range of doubles. */
 #define LONGEST 1e100
 
 /* Normal equations with columns scaled to length 1 and the ridge on the diagonal. */
@@ -173,7 +174,7 @@ static void solve_free(const equations *e, const bool *is_free, double *x)
     }
 }
 
-/* The unknown that is 0 and would lower the error most if it grew, or -1. */
+/* The unknown at 0 whose growth would lower the error most, or -1. */
 static int find_steepest(const equations *e, const bool *is_free, const bool *rejected, const double *x)
 {
     double best = 0.0;
@@ -196,8 +197,8 @@ static int find_steepest(const equations *e, const bool *is_free, const bool *re
     return steepest;
 }
 
-/* Goes from x towards the unconstrained solution z of the free unknowns, as far as nothing becomes negative; what
- * becomes 0 on the way is no longer free. True when z itself was reached. */
+/* Moves x towards the unconstrained solution z of the free unknowns until one of them reaches 0, which is then no
+ * longer free. True if z was reached. */
 static bool step_towards(const equations *e, bool *is_free, double *x, const double *z)
 {
     double fraction = 1.0;
@@ -222,8 +223,8 @@ static bool step_towards(const equations *e, bool *is_free, double *x, const dou
     return false;
 }
 
-/* Lawson and Hanson's algorithm NNLS on normal equations. Exact arithmetic never comes back to the same set of free
- * unknowns, of which there are 2^n; with rounding the limit makes sure that it ends. */
+/* Lawson and Hanson's algorithm NNLS on normal equations. In exact arithmetic no set of free unknowns occurs twice,
+ * and there are 2^n; with rounding the limit makes the loop end. */
 static void solve_nonnegative(const equations *e, double *x)
 {
     bool is_free[EQP_COST_KINDS] = {false}, rejected[EQP_COST_KINDS] = {false};
@@ -239,7 +240,7 @@ static void solve_nonnegative(const equations *e, double *x)
         is_free[next] = true;
         solve_free(e, is_free, z);
         if (z[next] <= 0.0) {
-            /* Its gradient was rounding. */
+            /* its gradient was rounding */
             is_free[next] = false;
             rejected[next] = true;
             continue;
@@ -251,7 +252,7 @@ static void solve_nonnegative(const equations *e, double *x)
     }
 }
 
-/* Sum of weighted squared errors; never negative though rounding might like it. */
+/* Sum of weighted squared errors; rounding below 0 is cut off. */
 static double find_error(const eqp_cost_sums *sums, const double *cost)
 {
     double error = sums->sum[SECONDS_SQUARED];

@@ -15,9 +15,9 @@
  * fitted to noise. */
 #define LEAN 0.01
 
-/* Precision of the costs: each is a multiple of the last bit of the largest. Loads, which are costs times counts, then
- * have the same sum in any order, up to 2^29 of the most expensive pieces, so that parts do not depend on the order of
- * summation. */
+/* Precision of the costs: each is a multiple of the last bit of the largest. Loads, i.e. costs times counts, then
+ * have the same sum in any order, up to 2^29 of the most expensive pieces, so that parts do not depend on the order
+ * of summation. */
 #define COST_BITS 24
 
 static void shorten(eqp_cost_fit *fit)
@@ -39,7 +39,8 @@ int eqp__costs_init(eqp_costs *costs, int nkinds, const double *nominal)
 {
     eqp_costs made = {.fit = {.nkinds = nkinds}};
 
-    EQP__CHECK(eqp__cost_sums_init(&made.samples, nkinds, EQP_COST_RELATIVE)); /* refuses an nkinds that cannot be */
+    EQP__CHECK(eqp__cost_sums_init(&made.samples, nkinds, EQP_COST_RELATIVE)); /* EQP_ERR_ARGUMENT for an nkinds out of
+                                                                                * range */
     for (int k = 0; k < nkinds; k++) {
         made.fit.cost[k] = made.nominal[k] = nominal[k];
     }

@@ -23,8 +23,8 @@ typedef struct eqp_load_statistics {
     double kurtosis;           /**< g2, 0 for a normal distribution; 0 where all loads are equal */
 } eqp_load_statistics;
 
-/** Sums over loads about a fixed centre. Ranks combine them with eqp__load_sums_merge(), or by adding `power`
- * element by element and taking the extremes of `max` and `min`. */
+/** Sums over loads about a fixed centre. Ranks combine them by eqp__load_sums_merge(), or by adding `power` element
+ * by element and taking the extremes of `max` and `min`. */
 typedef struct eqp_load_sums {
     double centre;   /**< the same on all ranks */
     double max;      /**< -INFINITY without loads */
@@ -32,26 +32,26 @@ typedef struct eqp_load_sums {
     double power[5]; /**< power[k] = sum of (load - centre)^k; power[0] counts */
 } eqp_load_sums;
 
-/** The kernel: sums over some loads. The nearer the centre is to the mean of all loads, the more digits the moments
- * have: take a first round with centre 0 for the mean and a second round about it. Local, O(n), deterministic.
+/** Sums over some loads. Moments are more accurate the nearer the centre is to the mean of all loads: find the mean
+ * in a first round with centre 0, and use it as the centre of a second round. Local, O(n), deterministic.
  * \param[in]  n       loads, >= 0
  * \param[in]  load    [n] finite and >= 0 (borrowed)
  * \param[in]  centre  a finite number
  * \param[out] sums    unchanged on error
  * \return EQP_OK, EQP_ERR_ARGUMENT for a negative n or a centre that is not finite, EQP_ERR_DATA for a load that is
- *         negative or not finite */
+ *        negative or not finite */
 int eqp__load_sums_compute(int64_t n, const double *load, double centre, eqp_load_sums *sums);
 
 /** Adds the sums of other loads. Local, O(1). Returns EQP_OK or EQP_ERR_ARGUMENT where the centres differ. */
 int eqp__load_sums_merge(eqp_load_sums *sums, const eqp_load_sums *other);
 
-/** The finish: sums to statistics. Local, O(1).
+/** Converts sums to statistics. Local, O(1).
  * \param[out] statistics  unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT without a load, EQP_ERR_OVERFLOW where the loads are so large (1e75) that their
- *         fourth powers are infinite, or more than an int64_t counts */
+ * \return EQP_OK, EQP_ERR_ARGUMENT without a load, EQP_ERR_OVERFLOW if fourth powers of the loads are infinite
+ *        (loads of 1e75), or if the count exceeds int64_t */
 int eqp__load_statistics_from_sums(const eqp_load_sums *sums, eqp_load_statistics *statistics);
 
-/** Both rounds and the finish for loads that are all here. Local, O(n), deterministic.
+/** Both rounds and the conversion, for loads of one rank. Local, O(n), deterministic.
  * \param[in]  n           loads, >= 1
  * \param[in]  load        [n] finite and >= 0 (borrowed)
  * \param[out] statistics  unchanged on error
@@ -122,35 +122,33 @@ int eqp__cost_fit_compute(const eqp_cost_sums *sums, eqp_cost_fit *fit);
  * \return as eqp__cost_fit_compute(); EQP_ERR_ARGUMENT also for an invalid `expected` or `lean` */
 int eqp__cost_fit_near(const eqp_cost_sums *sums, const double *expected, double lean, eqp_cost_fit *fit);
 
-/* The same on all ranks. */
 typedef struct eqp_costs {
-    eqp_cost_fit fit;               /* what holds now: cost, rmse */
-    bool known;                     /* measured, not only nominal; or fixed */
-    bool fixed;                     /* to the nominal ones, whatever is measured */
-    double nominal[EQP_COST_KINDS]; /* what the proportions are expected to be */
-    eqp_cost_sums samples;          /* of all ranks; older ones fade */
+    eqp_cost_fit fit;               /* present costs and rmse */
+    bool known;                     /* true: measured or fixed; false: nominal only */
+    bool fixed;                     /* true: always the nominal costs */
+    double nominal[EQP_COST_KINDS]; /* expected proportions */
+    eqp_cost_sums samples;          /* of all ranks; old samples fade */
 } eqp_costs;
 
-/* Nominal costs [nkinds], of which only the ratios matter: what holds before anything is measured. EQP_OK or
- * EQP_ERR_ARGUMENT. */
+/* Starts with nominal costs [nkinds], of which only the ratios matter. EQP_OK or EQP_ERR_ARGUMENT. */
 int eqp__costs_init(eqp_costs *costs, int nkinds, const double *nominal);
 
-/* Holds the nominal costs, as if they had been measured. Local. */
+/* Fixes the nominal costs, as if they had been measured. Local. */
 void eqp__costs_fix(eqp_costs *costs);
 
-/* Numbers in which a rank reports its batches; they are summed over the ranks. */
+/* Numbers in a rank's report of its batches, summed over the ranks. */
 enum { EQP__COSTS_TOLD = EQP_COST_SUMS + 2 };
 
 /* Fills this rank's report: its batches, and how well they were predicted; unchanged on error. Local. */
 int eqp__costs_tell(const eqp_costs *costs, const eqp_timings *timings, double told[EQP__COSTS_TOLD]);
 
-/* Fits the costs to what all ranks have told and to what is left of the older steps; where samples cannot tell, what
- * was known stays. correlation: mean over the ranks, by batches, of the rank correlation (Pearce 2014, eq. 3.8) of
- * predicted and measured seconds of a rank's batches; 0 without any. Local: the same on all ranks from the same sums.
- */
+/* Fits the costs to the reports of all ranks and to what remains of older steps; costs that the samples do not
+ * determine stay. correlation: mean over the ranks, by batches, of the rank correlation (Pearce 2014, eq. 3.8) of
+ * predicted and measured seconds of a rank's batches; 0 without any. Local: the same on all ranks from the same
+ * sums. */
 int eqp__costs_hear(eqp_costs *costs, const double told[EQP__COSTS_TOLD], double *correlation);
 
-/* Both, with a meeting of the ranks in between. Collective. */
+/* Both, with an allreduce in between. Collective. */
 int eqp__costs_learn(eqp_costs *costs, MPI_Comm comm, const eqp_timings *timings, double *correlation);
 
 /* CPU seconds of work [nkinds]. Local. */

@@ -17,20 +17,18 @@ struct eqp_part_graph {
     double *weight;
 };
 
-/* A part's neighbour while the graph is made. */
 typedef struct link {
     int part;
     int64_t channels;
     double weight;
 } link;
 
-/* Work in progress. */
 typedef struct making {
     const eqp_elements *elements;
     eqp_part_graph *graph;
     int64_t *member_first; /* [nparts + 1] into member */
     int64_t *member;       /* [n] elements by part */
-    int64_t *slot;         /* [nparts] where the present part's link to a part is, or -1 */
+    int64_t *slot;         /* [nparts] index of the present part's link to a part, or -1 */
     link *links;           /* of all parts, by part, then by neighbour */
     int64_t nlinks, capacity;
 } making;
@@ -95,7 +93,6 @@ static int open_making(const eqp_elements *e, int nparts, const double *measured
     return EQP_OK;
 }
 
-/* Loads of the parts, and lists of their elements. */
 static int sum_elements(making *m)
 {
     const eqp_elements *e = m->elements;
@@ -137,7 +134,6 @@ static int by_part(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The links of one part. */
 static int link_part(making *m, int p)
 {
     const eqp_elements *e = m->elements;
@@ -177,7 +173,7 @@ static int64_t find_link(const making *m, int from, int to)
     return low < m->graph->first[from + 1] && m->links[low].part == to ? low : -1;
 }
 
-/* The two sides sum the same weights in different orders: use the lower part's sum for both. */
+/* The two sides sum the same weights in different orders; both take the lower part's sum. */
 static int match_links(making *m)
 {
     const eqp_part_graph *g = m->graph;

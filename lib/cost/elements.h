@@ -17,7 +17,6 @@ typedef struct eqp_elements {
     const double *edge_weight; /**< [edge_first[n]] finite, >= 0; NULL: 1 each */
 } eqp_elements;
 
-/** The graph of parts. Opaque. */
 typedef struct eqp_part_graph eqp_part_graph;
 
 /** The arrays of a graph of parts (borrowed from it). The neighbours of part p are neighbour[k] for k from
@@ -44,10 +43,8 @@ typedef struct eqp_part_graph_view {
  * since an edge is then listed at only one end; EQP_ERR_OVERFLOW for loads without a finite sum; EQP_ERR_MEMORY */
 int eqp__part_graph_create(const eqp_elements *elements, int nparts, const double *measured, eqp_part_graph **graph);
 
-/** Returns the arrays of a graph of parts. Local, O(1). */
 eqp_part_graph_view eqp__part_graph_arrays(const eqp_part_graph *graph);
 
-/** Frees; NULL is legal. */
 void eqp__part_graph_free(eqp_part_graph *graph);
 
 #endif

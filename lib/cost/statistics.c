@@ -47,7 +47,7 @@ static void find_shape(const eqp_load_sums *sums, eqp_load_statistics *s)
     double third = raw3 - 3.0 * shift * raw2 + 2.0 * shift * shift * shift;
     double fourth = raw4 - 4.0 * shift * raw3 + 6.0 * shift * shift * raw2 - 3.0 * shift * shift * shift * shift;
 
-    /* Equal loads have no shape; what rounding leaves of their variance must not be divided by. */
+    /* equal loads have no shape, and the rounding error of their variance must not be a divisor */
     if (s->max == s->min || variance <= 0.0) {
         return;
     }

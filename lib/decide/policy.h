@@ -113,7 +113,7 @@ int eqp__policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
  * Neither is done if the remaining steps, by eqp__policy_expect(), would lose less than the cost of the remedy. If at
  * most as many steps remain as the map has had, and one more remedy is best but two are not, it is done in the middle.
  *
- * EQP_POLICY_GAIN: eqp__gain_choose() of more/gain.h with a new map as the global method and a repair as the diffusive
+ * EQP_POLICY_GAIN: eqp__gain_choose() with a new map as the global method and a repair as the diffusive
  * one, with the cost and result of each at its last use. Diffusion moves few items between neighbours, a repair between
  * neighbours along the curve; a repair reaches its result in one step, so no steps are simulated. The paper counts all
  * remaining steps and assumes a constant imbalance. But a new map ages as the present one did: the policy counts as

@@ -246,7 +246,7 @@ int eqp__source_read(const eqp__source *s, void *to, size_t bytes, int64_t offse
 void eqp__source_close(eqp__source *s)
 {
     if (s->packed) {
-        (void)gzclose(s->packed); /* with the descriptor */
+        (void)gzclose(s->packed); /* closes the descriptor as well */
     } else {
         eqp__file_close(s->fd);
     }

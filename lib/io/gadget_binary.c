@@ -24,13 +24,13 @@ enum { BLOCK_POS, BLOCK_VEL, BLOCK_ID, BLOCK_MASS, BLOCKS };
 static const char labels[BLOCKS][5] = {"POS ", "VEL ", "ID  ", "MASS"};
 
 typedef struct block {
-    int64_t offset; /* of the payload; 0: not there */
+    int64_t offset; /* of the payload; 0: missing */
     int64_t bytes;
     int item; /* bytes of one number */
 } block;
 
 typedef struct detail {
-    bool big;        /* endian */
+    bool big;        /* big-endian */
     bool all_masses; /* the block MASS repeats the masses of the header */
     block at[BLOCKS];
 } detail;

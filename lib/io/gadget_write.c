@@ -188,7 +188,6 @@ static int create_type(const char *path, hid_t file, const eqp_snapshot_layout *
     return rc;
 }
 
-/* Columns of a slice. */
 typedef struct slice {
     const eqp_snapshot_arrays *arrays;
     const void *const *data;

@@ -45,10 +45,10 @@ int eqp__hdf5_open_group(const char *path, hid_t at, const char *name, hid_t *gr
 int eqp__hdf5_open_column(const char *path, hid_t group, const char *name, H5T_class_t class, int64_t rows, int width,
                           hid_t *dataset, eqp_message *message);
 
-/* hdf5_virtual.c. True if the dataset is virtual. */
+/* hdf5_open.c. True if the dataset is virtual. */
 bool eqp__hdf5_is_virtual(hid_t dataset);
 
-/* hdf5_virtual.c. Adds the source files of a virtual dataset to pieces. The dataset must have the same name in each. */
+/* hdf5_open.c. Adds the source files of a virtual dataset to pieces. The dataset must have the same name in each. */
 int eqp__hdf5_find_pieces(const char *path, hid_t dataset, const char *name, eqp__pieces *pieces, eqp_message *message);
 
 /* hdf5_open.c. Opens the object behind a link within this file, unchecked; -1 on error. */

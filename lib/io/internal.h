@@ -31,7 +31,7 @@ typedef struct eqp__header {
     bool cosmological, has_ids;
     bool has_units;
     bool has_masses;                      /* of all particles of the file */
-    uint32_t at_rest;                     /* bit t: particles of type t have no velocities */
+    uint32_t at_rest;                     /* bit t: type t has no velocities */
     int64_t left_out[EQP_SNAPSHOT_TYPES]; /* particles without positions: in total, but not in n */
     eqp_message note;                     /* for the user; "": none */
 } eqp__header;
@@ -50,7 +50,7 @@ typedef struct eqp__pieces {
     char **path; /* [n] */
 } eqp__pieces;
 
-/* source.c. An open file; {.fd = -1}: none. */
+/* file.c. An open file; {.fd = -1}: none. */
 typedef struct eqp__source {
     const char *path; /* (borrowed) */
     int fd;
@@ -67,7 +67,6 @@ void eqp__source_close(eqp__source *source);
 /* Describes a known kind of file that is not read, given its first bytes; NULL: not a known kind. */
 const char *eqp__source_stranger(const unsigned char *head, size_t length);
 
-/* The start of a file, by which its format is recognized. */
 typedef struct eqp__probe {
     const eqp__source *source;
     int64_t size;
@@ -87,8 +86,8 @@ typedef struct eqp__format {
     /* Fills header and detail of file->path. On entry both are zero except for has_masses, which is true. Frees detail
      * on error. */
     int (*load)(eqp__file *file, eqp_message *message);
-    /* Reads n particles of one type, `first` counted within that type of that file. Never asked for type, for masses
-     * that the header has, or for ids, velocities or masses that are not there. */
+    /* Reads n particles of one type, `first` counted within that type of that file. Never called for types, for
+     * masses that the header has, or for missing ids, velocities or masses. */
     int (*read)(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_snapshot_arrays *to,
                 eqp_message *message);
     /* As read, for one of the caller's columns; NULL: the format has none. */
@@ -212,7 +211,7 @@ static inline void eqp__c_locale_leave(eqp__c_locale *l)
 }
 
 typedef struct eqp__tipsy {
-    bool big; /* endian */
+    bool big; /* big-endian */
     double time;
     int64_t n[3];  /* gas, dark matter, stars */
     int64_t bytes; /* of the whole file */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parameters of a run: one table says what they are called, where they go and what they may be; the reader, the check
- * and the writer all go by it. Defaults are those of ParaDiS. */
+/* Parameters of a run. One table lists their names, places and ranges for the reader, the check and the writer.
+ * Defaults are those of ParaDiS. */
 #include "base/internal.h"
 #include "io/internal.h"
 #include "io/paradis_text.h"
@@ -32,7 +32,7 @@ typedef struct row {
     kind kind;
     size_t at;        /* in eqp_paradis_control */
     int count;        /* 1: a value, otherwise a list */
-    double low, high; /* both may be taken */
+    double low, high; /* inclusive bounds */
 } row;
 
 #define AT(member) offsetof(eqp_paradis_control, member)
@@ -133,7 +133,7 @@ static const row table[] = {
     {"appliedStress", REAL, AT(stress), 6, ANY},
     {"totpStn", REAL, AT(plastic_strain), 6, ANY},
     {"End", HEADING, 0, 0, 0, 0},
-    {"networkChecksum", NAME, AT(checksum), 1, 0, 0}, /* once more: then the file is whole */
+    {"networkChecksum", NAME, AT(checksum), 1, 0, 0}, /* repeated at the end, which shows that the file is complete */
 };
 
 enum { ROWS = sizeof table / sizeof table[0] };
@@ -203,7 +203,7 @@ static const row *find_row(const char *key)
     return NULL;
 }
 
-/* Spaces, commas and the like are fine; what would end the string or the line is not. */
+/* Spaces, commas and the like are allowed; characters that end the string or the line are not. */
 static bool is_name(const char *name)
 {
     for (size_t i = 0; i < EQP_PARADIS_NAME; i++) {
@@ -271,7 +271,7 @@ static bool is_zero(const double v[3])
     return v[0] == 0 && v[1] == 0 && v[2] == 0;
 }
 
-/* A file that has the checksum once only has lost its end. */
+/* A file in which the checksum occurs only once is truncated. */
 static int check_end(const eqp__lines *l, int nchecksums, const char *first, const eqp_paradis_control *control,
                      eqp_message *message)
 {
@@ -301,7 +301,7 @@ static int read_statements(eqp__lines *l, eqp_paradis_control *control, int64_t 
         EQP__CHECK(rc);
         r = find_row(s.key);
         if (r) {
-            l->nkept = nkept; /* only what is not understood is kept */
+            l->nkept = nkept; /* keep only what is not understood */
             rc = take_value(l, &s, r, control, message);
             if (r->at == AT(checksum) && nchecksums++ == 0) {
                 memcpy(first, control->checksum, sizeof first);
@@ -359,7 +359,7 @@ int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int
     return rc;
 }
 
-/* The first value behind the '='. */
+/* Takes the first value after the '='. */
 static void take_text(const char *text, char value[EQP_PARADIS_NAME])
 {
     const char *at = text + strcspn(text, "=\n");
@@ -402,7 +402,7 @@ void eqp_paradis_control_free(eqp_paradis_control *control)
     }
 }
 
-/* Values that did not come from a file, or follow from other ones. */
+/* Checks values that do not come from a file, or follow from other parameters. */
 static int check_row(const eqp_paradis_control *c, const row *r, eqp_message *message)
 {
     const void *at = (const char *)c + r->at;
@@ -522,7 +522,7 @@ static void put_row(FILE *to, const char *prefix, const eqp_paradis_control *con
     }
 }
 
-/* A value that the reader would refuse must not be written. */
+/* values that the reader would refuse must not be written */
 int eqp__control_check(const char *path, const eqp_paradis_control *c, eqp_message *message)
 {
     for (int i = 0; i < ROWS; i++) {
@@ -552,7 +552,7 @@ void eqp__control_put(FILE *to, const char *prefix, const eqp_paradis_control *c
     eqp__c_locale_enter(&c);
     (void)fprintf(to, "%s#  ParaDiS control parameters, written by Equipoise %s\n", prefix, eqp_version());
     for (int i = 0; i < ROWS; i++) {
-        if (i == ROWS - 2 && control->others) { /* what is behind them ends the file */
+        if (i == ROWS - 2 && control->others) { /* the last two rows end the file */
             put_others(to, prefix, control->others);
         }
         put_row(to, prefix, control, &table[i]);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes of `.data` files, one after the other. Nothing is asked for because a file claims to have it: room grows with
- * what has been read. */
+/* Nodes of `.data` files in sequence. Memory grows with the data read, not with the counts that a file claims. */
 #include "base/internal.h"
 #include "io/internal.h"
 #include "io/paradis_text.h"
@@ -19,10 +18,10 @@ enum { LEAST_NODE_BYTES = 14, MOST_PACKING = 1032 };
 struct eqp_paradis_reader {
     eqp_paradis_header header;
     eqp__lines lines;
-    char *base;    /* what the names of several files have in common; owned */
-    int file;      /* number of the open one */
+    char *base;    /* common part of the names of several files; owned */
+    int file;      /* number of the open file */
     int64_t nread; /* nodes so far */
-    bool file_new; /* this file has not been read yet; only after the first */
+    bool file_new; /* this file has not been read yet; only after the first file */
     bool failed;
     eqp_paradis_node *node; /* [room_nodes] owned */
     eqp_paradis_arm *arm;   /* [room_arms] owned */
@@ -36,7 +35,7 @@ static bool is_file(const char *path)
     return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
-/* The first of base + suffix + each ending that exists; NULL: none does. */
+/* The first existing file named base + suffix + one of the endings; NULL: none. */
 static int find_file(const char *base, const char *suffix, char **found)
 {
     static const char *const ending[] = {"", ".gz"};
@@ -58,7 +57,7 @@ static int find_file(const char *base, const char *suffix, char **found)
     return EQP_OK;
 }
 
-/* Place of the first file, and its common part with the other files. */
+/* Path of the first file, and the part of it common to all files. */
 static int find_first(const char *path, char **first, char **base)
 {
     static const char *const ending[] = {".0", ".0.gz"};
@@ -70,7 +69,7 @@ static int find_first(const char *path, char **first, char **base)
         rc = find_file(path, "", &found);
     }
     if (rc == EQP_OK && !found) {
-        rc = eqp__path_join(path, "", &found); /* opening it will say why not */
+        rc = eqp__path_join(path, "", &found); /* opening it reports the reason */
     }
     rc = rc != EQP_OK ? rc : eqp__path_join(path, "", base);
     if (rc != EQP_OK) {
@@ -103,10 +102,10 @@ static int find_next(const eqp_paradis_reader *r, int k, char **path, eqp_messag
     return rc;
 }
 
-/* A count that the files cannot hold would make callers ask for memory. */
+/* A count that the files cannot hold would make callers allocate too much memory. */
 static int check_count(eqp_paradis_reader *r, eqp_message *message)
 {
-    /* In units of a node; packed files count as what they could hold at most. */
+    /* in units of a node; packed files count with their largest possible contents */
     double most = (double)r->lines.size * (r->lines.packed ? MOST_PACKING : 1);
 
     r->header.bytes = r->lines.size;
@@ -239,7 +238,7 @@ static int take_vector(const eqp_paradis_reader *r, char **at, const eqp_paradis
     return EQP_OK;
 }
 
-/* From the comment before the node. */
+/* from the comment before the node */
 static int parse_velocity(eqp_paradis_reader *r, eqp_paradis_node *node, eqp_message *message)
 {
     char *at = r->lines.velocity;
@@ -273,7 +272,7 @@ static int parse_node(eqp_paradis_reader *r, char *at, eqp_paradis_node *node, e
     return rc;
 }
 
-/* Unit length, unless it has that already to rounding: what was written with all digits comes back as it was. */
+/* Normalizes a vector, unless its length is 1 up to rounding: values written with all digits come back unchanged. */
 static void normalise(double v[3])
 {
     double scale = fmax(fabs(v[0]), fmax(fabs(v[1]), fabs(v[2]))), length;
@@ -330,7 +329,7 @@ static int read_arm(eqp_paradis_reader *r, const eqp_paradis_node *node, eqp_par
     return rc;
 }
 
-/* The node whose first line is `text`, behind the n nodes and narms arms that are there. */
+/* Reads the node whose first line is `text`, after the n nodes and narms arms already read. */
 static int read_node(eqp_paradis_reader *r, char *text, int64_t n, int64_t narms, eqp_message *message)
 {
     eqp_paradis_node node = {.first_arm = narms};

@@ -151,7 +151,7 @@ int eqp__paradis_header_read(eqp__lines *l, eqp_paradis_header *h, eqp_message *
 
 /* Checks of one node without the rest of the network. */
 
-/* Files have Burgers vectors with five digits or more; what is smaller than this is what rounding left of zero. */
+/* Burgers vectors in files have five digits or more; smaller components are rounding errors of zero. */
 static const double sum_tolerance = 1e-3, zero_burgers = 1e-6;
 
 static double largest(const double v[3])
@@ -214,12 +214,12 @@ void eqp__paradis_fold(const double min[3], const double max[3], const bool peri
     for (int d = 0; d < 3; d++) {
         double edge = max[d] - min[d];
 
-        /* Already inside: not a bit changes. */
+        /* already inside: no bit changes */
         if (!periodic[d] || (x[d] >= min[d] && x[d] < max[d])) {
             continue;
         }
         x[d] -= edge * floor((x[d] - min[d]) / edge);
-        /* Rounding may have left it on the upper side, or outside the box. */
+        /* rounding may have put it on the upper side, or outside the box */
         if (!(x[d] >= min[d] && x[d] < max[d])) {
             x[d] = min[d];
         }

@@ -16,7 +16,7 @@
 
 enum { LINE_BYTES = 1 << 16 };
 
-/* Its first bytes say so. What cannot be read here will be met again. */
+/* Recognizes HDF5 by its first bytes. A read error here is met again later. */
 static int refuse_hdf5(int fd, const char *path, eqp_message *message)
 {
     static const char signature[8] = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
@@ -44,7 +44,7 @@ int eqp__lines_open(const char *path, eqp__lines *lines, eqp_message *message)
     }
     if (rc == EQP_OK) {
         fd = -1; /* gzclose() closes it */
-        /* Text that is not packed passes unchanged. */
+        /* plain text passes unchanged */
         l.packed = gzdirect(l.file) == 0;
         *lines = l;
     } else {
@@ -79,7 +79,7 @@ static int explain_gzip(const eqp__lines *l, int code, const char *text, eqp_mes
 {
     EQP__FAIL_IF(code == Z_MEM_ERROR, eqp__explain(EQP_ERR_MEMORY, l->path, message));
     EQP__FAIL_IF(code == Z_ERRNO, EQP__SAY(message, EQP_ERR_IO, "%s: %s", l->path, strerror(errno)));
-    /* zlib's text may begin with a name that we never gave it. */
+    /* zlib's text may begin with a name that is not the file's */
     (void)text;
     eqp_message_set(message, "%s: the packed data %s behind line %lld", l->path,
                     code == Z_BUF_ERROR ? "are truncated" : "are damaged", (long long)l->line);
@@ -130,7 +130,7 @@ static int next_line(eqp__lines *l, char **text, eqp_message *message)
     return EQP_OK;
 }
 
-/* Cuts the comment off. A string may hold the sign that begins one. */
+/* Cuts off the comment. Strings may contain the comment sign. */
 static void cut_comment(char *text)
 {
     bool quoted = false;
@@ -153,7 +153,7 @@ static char *skip_blanks(char *p)
     return p;
 }
 
-/* A file with more than this of unknown statements is not a file of parameters. */
+/* Limit of unknown statements; a file with more is not a parameter file. */
 #define MOST_KEPT (1 << 20)
 
 static int keep_line(eqp__lines *l, const char *text, eqp_message *message)
@@ -234,7 +234,7 @@ static void keep_value(eqp__statement *s, const char *from, size_t length)
     s->nvalues++;
 }
 
-/* Values up to the end of the line, or to the bracket that ends the list: then *closed. */
+/* Values up to the end of the line, or to the bracket that ends the list (sets *closed). */
 static int take_values(const eqp__lines *l, char *p, eqp__statement *s, bool *closed, eqp_message *message)
 {
     for (;;) {
@@ -271,7 +271,7 @@ static int take_values(const eqp__lines *l, char *p, eqp__statement *s, bool *cl
     }
 }
 
-/* Does the next line that is neither blank nor a comment begin a list? It stays where it is. */
+/* True if the next line that is neither blank nor a comment begins a list. The line is not consumed. */
 static int list_follows(eqp__lines *l, bool *follows, eqp_message *message)
 {
     for (;;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text as ParaDiS reads it: lines of a file that may be packed, `key = value`, numbers that end where they should. */
+/* Text in the format of ParaDiS: lines of a possibly packed file, `key = value`, and numbers with strict ends. */
 #ifndef EQP_IO_PARADIS_TEXT_H
 #define EQP_IO_PARADIS_TEXT_H
 
@@ -12,27 +12,27 @@
 #include <stdio.h>
 #include <zlib.h>
 
-/** Checks a node without the rest of the network: it names every neighbour once and not itself; its
- * Burgers vectors are not 0; they sum to 0 (within 1e-3 of the largest) if it is free (constraint 0) and has two arms
- * or more; and with one arm it is pinned in all directions or lies on a surface. Local, O(arms^2).
+/** Checks a node without the rest of the network: it names every neighbour once and not itself; its Burgers vectors
+ * are nonzero; they sum to 0 (within 1e-3 of the largest) if it is free (constraint 0) and has two arms or more; and
+ * with one arm it is pinned in all directions or lies on a surface. Local, O(arms^2).
  * \param[in]  node     first_arm is not used (borrowed)
  * \param[in]  arm      [node->narms] its arms (borrowed)
  * \param[out] message  "node D,I: what"; may be NULL; unchanged on success
  * \return EQP_OK, EQP_ERR_FORMAT */
 int eqp__paradis_check_node(const eqp_paradis_node *node, const eqp_paradis_arm *arm, eqp_message *message);
 
-/** Folds a position into the box, min <= x < max, in the directions that are periodic. O(1).
+/** Folds a position into the box, min <= x < max, along periodic axes. O(1).
  * \param[in]     min, max  corners of the box
- * \param[in]     periodic  which directions are
+ * \param[in]     periodic  true for each periodic axis
  * \param[in,out] x         finite */
 void eqp__paradis_fold(const double min[3], const double max[3], const bool periodic[3], double x[3]);
 
-/** Writes a `.ctrl` file with all parameters that are given, under a temporary name first: an older file is replaced
- * whole or not at all. Numbers have all digits. Local, one rank.
+/** Writes all given parameters to a `.ctrl` file under a temporary name, so that an older file is replaced completely
+ * or not at all. Numbers have all digits. Local, one rank.
  * \return EQP_OK, EQP_ERR_ARGUMENT for a name with characters that no string can hold, EQP_ERR_IO, EQP_ERR_MEMORY */
 int eqp__paradis_control_write(const char *path, const eqp_paradis_control *control, eqp_message *message);
 
-/* Begins a comment that has a meaning. */
+/* Starts a comment with a velocity. */
 #define EQP__VELOCITY "#velocity "
 
 typedef struct eqp__lines {
@@ -40,26 +40,27 @@ typedef struct eqp__lines {
     gzFile file;
     int64_t size;      /* bytes on the disk */
     bool packed;       /* with gzip */
-    bool need_newline; /* a last line without one is refused */
-    int64_t line;      /* number of the last line given out, from 1 */
+    bool need_newline; /* true: a last line without newline is refused */
+    int64_t line;      /* number of the last line returned, from 1 */
     char *buffer;      /* owned */
-    size_t begin, end; /* what is fetched and not given out */
-    bool ended;        /* nothing is left to fetch */
-    bool keeps;        /* what eqp__lines_next() gives out is kept, too, a line each: */
+    size_t begin, end; /* fetched and not yet returned */
+    bool ended;        /* true: nothing is left to fetch */
+    bool keeps;        /* true: lines that eqp__lines_next() returns are also appended to `kept` */
     char *kept;        /* [nkept + 1] owned, NULL: none */
     int64_t nkept, kept_room;
-    char velocity[96]; /* of the last comment that began with EQP__VELOCITY, without that; empty: none */
+    char velocity[96]; /* text after EQP__VELOCITY of the last such comment; "": none */
 } eqp__lines;
 
-/* On error *lines holds nothing. */
+/* *lines is empty on error. */
 int eqp__lines_open(const char *path, eqp__lines *lines, eqp_message *message);
 void eqp__lines_close(eqp__lines *lines);
 
-/* The next line that is neither blank nor a comment, without its comment; good until the next call. NULL at the end. */
+/* The next line that is neither blank nor a comment, without its comment; valid until the next call. NULL at the
+ * end. */
 int eqp__lines_next(eqp__lines *lines, char **text, eqp_message *message);
 
-/* paradis_control.c. What the reader would refuse must not be written; parameters as the lines of a `.ctrl` file,
- * each behind a prefix. */
+/* paradis_control.c. Checks for values that the reader would refuse; writes parameters as lines of a `.ctrl` file,
+ * each after a prefix. */
 int eqp__control_check(const char *path, const eqp_paradis_control *control, eqp_message *message);
 void eqp__control_put(FILE *to, const char *prefix, const eqp_paradis_control *control);
 
@@ -73,33 +74,33 @@ enum { EQP__VALUES = 8, EQP__VALUE_BYTES = 64 };
 typedef struct eqp__statement {
     char key[EQP__VALUE_BYTES];
     bool is_list;
-    int64_t nvalues;                           /* of which the first EQP__VALUES are kept */
+    int64_t nvalues;                           /* the first EQP__VALUES are kept */
     char value[EQP__VALUES][EQP__VALUE_BYTES]; /* without quotes */
     bool too_long[EQP__VALUES];                /* the value was cut */
 } eqp__statement;
 
-/* Takes a statement apart that begins in this line; a list may go on in lines that follow. */
+/* Parses a statement that begins in this line; a list may continue in later lines. */
 int eqp__statement_read(eqp__lines *lines, char *text, eqp__statement *statement, eqp_message *message);
 
-/* Is it a statement with this key? Its value is not looked at. Capital letters do not count. */
+/* True if the line is a statement with this key, in upper or lower case. Its value is not checked. */
 bool eqp__line_has_key(const char *text, const char *key);
 
-/* Values [0, n) of a statement that must have n. A number that is not finite: EQP_ERR_DATA. */
+/* Values [0, n) of a statement that must have n values. EQP_ERR_DATA for a number that is not finite. */
 int eqp__statement_reals(const eqp__lines *lines, const eqp__statement *statement, int n, double *value,
                          eqp_message *message);
 int eqp__statement_integers(const eqp__lines *lines, const eqp__statement *statement, int n, int64_t low, int64_t high,
                             int64_t *value, eqp_message *message);
 
-/* One number at *at, which moves behind it. EQP_ERR_FORMAT: there is none; EQP_ERR_DATA: it is not finite, or does not
- * fit. Nothing is said. */
+/* Parses one number and moves *at past it. EQP_ERR_FORMAT: no number; EQP_ERR_DATA: not finite, or out of range.
+ * Sets no message. */
 int eqp__take_real(char **at, double *value);
 int eqp__take_integer(char **at, int64_t *value);
 /* `domain,index` */
 int eqp__take_tag(char **at, uint64_t *tag);
-/* Nothing but blanks and perhaps a semicolon is left. */
+/* True if only blanks and at most a semicolon are left. */
 bool eqp__at_end(const char *at);
 
-/* paradis_header.c. Up to the line `nodalData =`, of which eqp__paradis_nodes_begin() looks at the rest. */
+/* paradis_header.c. Reads up to the line `nodalData =`; eqp__paradis_nodes_begin() checks the rest of it. */
 int eqp__paradis_header_read(eqp__lines *lines, eqp_paradis_header *header, eqp_message *message);
 int eqp__paradis_nodes_begin(const eqp__lines *lines, const char *text, eqp_message *message);
 

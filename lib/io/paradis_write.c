@@ -115,7 +115,7 @@ int eqp_paradis_write_control(eqp_paradis_writer *writer, const char *path, cons
     EQP_TRY(eqp_output_create(path, &writer->control, message));
     eqp__control_put(eqp_output_stream(writer->control), "", control);
     (void)fflush(
-        eqp_output_stream(writer->control)); /* whether they can be written shows before any file is replaced */
+        eqp_output_stream(writer->control)); /* reports an unwritable parameter file before any file is replaced */
     EQP_TRY(eqp_output_check(writer->control, message));
     eqp__control_put(eqp_output_stream(writer->out), "#= ", control);
     code = eqp_output_check(writer->out, message);

@@ -159,7 +159,6 @@ static int check_totals(const eqp_snapshot *s, eqp_message *message)
     return EQP_OK;
 }
 
-/* Composes the note in one line. */
 static void set_note(eqp_snapshot *s)
 {
     eqp_message *note = &s->info.note;

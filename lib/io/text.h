@@ -28,15 +28,15 @@ enum { EQP__TEXT_COLUMNS = 1024, EQP__TEXT_KINDS = 1 << 16 };
 
 typedef struct eqp__text {
     eqp__source source;
-    int64_t offset, line; /* of the next byte to fetch; number of the last line given out, from 1 */
-    size_t begin, end;    /* what is fetched and not given out: buffer[begin .. end) */
+    int64_t offset, line; /* offset of the next byte to fetch; number of the last line returned, from 1 */
+    size_t begin, end;    /* fetched and not yet returned: buffer[begin .. end) */
     char *buffer;         /* owned */
 } eqp__text;
 
 typedef struct eqp__text_line {
     char *text; /* zero-terminated; NULL: the file has ended */
     int64_t offset;
-    bool ended; /* by a newline; otherwise by the end of the file */
+    bool ended; /* true: ended by a newline; false: by the end of the file */
 } eqp__text_line;
 
 /* The layout of a text file, found from its first lines. */
@@ -44,16 +44,16 @@ typedef struct eqp__layout {
     char format[32];
     char separator; /* 0: blanks; else ',', ';' or a tab */
     bool counted;   /* n lines follow; otherwise all to the end of the file */
-    bool every;     /* every line is a particle, none is blank or a comment */
+    bool every;     /* every line is a particle, none blank or a comment */
     bool whole;     /* the last line must end with a newline */
     bool exact;     /* all lines have the same number of columns */
     int64_t n;
     int column[EQP__TEXT_ROLES];        /* from 0; -1: none */
-    int8_t role[EQP__TEXT_COLUMNS + 1]; /* the other way round */
-    int ncolumns;                       /* that must be there: the last one with a role is ncolumns - 1 */
-    int repeated;                       /* column, from 1, that has the name of an earlier one; 0: none */
+    int8_t role[EQP__TEXT_COLUMNS + 1]; /* role of each column */
+    int ncolumns;                       /* columns required: the last one with a role, + 1 */
+    int repeated;                       /* column, from 1, whose name repeats that of an earlier one; 0: none */
     int64_t nkinds;
-    double *mass; /* [nkinds] owned, of types 1 to nkinds; 0: they have none */
+    double *mass; /* [nkinds] owned, of types 1 to nkinds; 0: without mass */
     bool scaled;  /* places are fractions of the edges of a box */
     double origin[3], edge[3][3];
     double time, box;
@@ -63,32 +63,32 @@ typedef struct eqp__layout {
 /* text_lines.c. size: as for eqp__source_open(). */
 int eqp__text_open(eqp__text *text, const char *path, int64_t size, eqp_message *message);
 void eqp__text_close(eqp__text *text);
-/* Goes to the line that begins at offset, number `line` from 0. */
+/* Moves to the line at offset; line: its number, from 0. */
 void eqp__text_seek(eqp__text *text, int64_t offset, int64_t line);
-/* The next line of any kind, good until the next call; or the next that is neither blank nor a comment. */
+/* The next line of any kind, valid until the next call; or the next line that is neither blank nor a comment. */
 int eqp__text_next(eqp__text *text, eqp__text_line *found, eqp_message *message);
 int eqp__text_next_data(eqp__text *text, eqp__text_line *found, eqp_message *message);
 /* "PATH: line N: what"; EQP_ERR_FORMAT. */
 int eqp__text_refuse(const eqp__text *text, const char *what, eqp_message *message);
 
-/* text_lines.c. One field at *at, which moves behind it and its separator; false: there is none left. The field is
- * zero-terminated in place, without blanks and quotes around it. */
+/* text_lines.c. Takes one field at *at and moves past it and its separator; false: no field is left. The field is
+ * zero-terminated in place, without surrounding blanks and quotes. */
 bool eqp__text_field(char **at, char separator, char **field);
 int eqp__text_count(const char *line, char separator);
-/* The whole field is a number. */
+/* False unless the whole field is a number. */
 bool eqp__text_real(char *field, double *value);
 bool eqp__text_integer(char *field, int64_t *value);
-/* The first n numbers of a line with blanks between; the line is taken apart. */
+/* Reads the first n numbers, separated by blanks; modifies the line. */
 bool eqp__text_reals(char *line, int n, double *value);
 
 void eqp__layout_set(eqp__layout *layout, int role, int column);
 bool eqp__layout_has(const eqp__layout *layout, int first, int n);
 
-/* text_names.c. Columns by their names, taken apart; false: x, y, z are not among them. */
+/* text_lines.c. Columns by their names, taken apart; false: x, y, z are not among them. */
 bool eqp__layout_by_names(eqp__layout *layout, char *names);
 
-/* text_atoms.c. Is this the text of a molecular dynamics code? found: then the layout is filled and the next line of
- * `text` is the first particle's. Otherwise text is somewhere. */
+/* text_atoms.c. *found: true for text of a molecular dynamics code; the layout is then filled and the next line of
+ * `text` is the first particle's. Otherwise the position in `text` is undefined. */
 int eqp__layout_of_atoms(eqp__text *text, eqp__layout *layout, bool *found, eqp_message *message);
 /* Checks that only further frames follow the last particle. Sets the layout's note. */
 int eqp__layout_check_rest(eqp__text *text, eqp__layout *layout, eqp_message *message);

@@ -303,7 +303,7 @@ static int read_data(eqp__text *t, eqp__layout *l, eqp_message *message)
     return rc;
 }
 
-/* Is there an early line such as "32000 atoms"? */
+/* Sets *is if an early line such as "32000 atoms" exists. */
 static int is_data(eqp__text *t, bool *is, eqp_message *message)
 {
     eqp__text_line at = {.text = NULL};

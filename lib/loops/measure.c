@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Measured times of the adaptive methods: eq. 2.4 to 2.12 of the thesis. Sums over the ranks are kept in a tree, so
- * that replacing a value leaves no rounding error behind. */
+ * that a replaced value leaves no rounding error. */
 #include "rules.h"
 
 #include "base/internal.h"

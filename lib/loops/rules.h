@@ -34,7 +34,6 @@ int eqp__schedule_restart(eqp_schedule *schedule, int64_t n);
  * \param[in] rank    0 to nranks - 1; a count of 0 for arguments out of their range */
 eqp_schedule_chunk eqp__schedule_part(int64_t n, int nranks, int rank);
 
-/** Iterations not handed out. */
 int64_t eqp__schedule_left(const eqp_schedule *schedule);
 
 /** The method's estimate of a rank's relative speed, 1 on average over the ranks. Local, O(1).
@@ -74,7 +73,7 @@ typedef struct eqp__share {
     double of[EQP__SHARES];
 } eqp__share;
 
-/* Position of a rule of steps or batches. It is a function of the loop's progress, cached to avoid starting over. */
+/* Position of a rule of steps or batches: a function of the loop's progress, cached. */
 typedef struct eqp__cursor {
     int64_t first; /* of the present batch */
     int64_t size;  /* of a chunk in it; 0: not begun */

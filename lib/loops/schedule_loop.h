@@ -45,7 +45,6 @@ int eqp__loop_ask_master(eqp_loop *loop);
 int eqp__loop_talk_create(const eqp_loop *loop, struct eqp__talk **talk);
 void eqp__loop_talk_free(struct eqp__talk *talk);
 
-/* Seconds on the loop's clock. */
 double eqp__loop_now(const eqp_loop *loop);
 
 /* Iterations of a piece of a chunk. */

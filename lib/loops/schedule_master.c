@@ -127,7 +127,7 @@ static int receive_data(eqp_loop *loop, int from, int64_t count)
     return code;
 }
 
-/* Polling costs as much as a short piece, so short pieces share one poll. */
+/* Polls between pieces. Polling takes as long as a short piece, so short pieces share one poll. */
 static int listen_between_pieces(eqp_loop *loop)
 {
     const double often = 2e-5, now = eqp_wall_seconds();
@@ -215,7 +215,6 @@ static int compute_divisible(eqp_loop *loop, eqp_schedule_sample *sample)
     return code;
 }
 
-/* Computes the chunk of the answer. */
 static int compute_chunk(eqp_loop *loop, double overhead, eqp__word *next)
 {
     struct eqp__talk *t = loop->talk;

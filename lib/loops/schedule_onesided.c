@@ -241,9 +241,8 @@ static int let_others_on(eqp_loop *loop, double until)
     return EQP_OK;
 }
 
-/* If one-sided operations are messages, they progress only while this rank is in MPI. Polling costs as much as some
- * chunks, so short pieces share one poll; after a long piece there is time to answer, and to answer the next request.
- */
+/* If one-sided operations are messages, they progress only while this rank is in MPI. Polling takes as long as a
+ * short chunk, so short pieces share one poll; a long piece leaves time to answer this request and the next. */
 static int look_after_others(eqp_loop *loop, rest *r, double now)
 {
     double begin;
@@ -381,7 +380,7 @@ static int take_from_others(eqp_loop *loop, eqp_schedule_chunk *chunk, bool *mor
     return code;
 }
 
-/* After a failure the ranks stop soon. */
+/* After a failure, makes the ranks stop soon. */
 static void empty_pools(eqp_loop *loop)
 {
     eqp_schedule *s = loop->schedule;

@@ -107,7 +107,7 @@ int eqp__talk_listen(eqp_loop *loop)
     return code;
 }
 
-/* Rank 0 decides (sections 3.6 and 3.7 of the thesis, see schedule.h). Its table holds the unassigned iterations of
+/* Rank 0 decides (sections 3.6 and 3.7 of the thesis). Its table holds the unassigned iterations of
  * each rank's part. A rank works on its part first; then it helps where most is left. */
 
 void eqp__serve_begin(eqp_loop *loop)

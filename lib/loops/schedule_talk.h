@@ -74,7 +74,6 @@ struct eqp__talk {
 /* A slot for a word in flight. Words are small and few and only need progress in MPI. */
 int eqp__talk_slot(struct eqp__talk *talk, eqp__slot **found);
 
-/* Sends a word to a rank, possibly this one. */
 int eqp__talk_say(eqp_loop *loop, int to, eqp__word word);
 
 /* Serves all messages that have arrived. Returns EQP_OK or EQP_ERR_MPI; other errors are kept in failed. */
@@ -92,7 +91,6 @@ int eqp__serve(eqp_loop *loop, const eqp__word *word);
 int eqp__loop_yield(eqp_loop *loop, const eqp__word *word);
 int eqp__loop_give(eqp_loop *loop, int to);
 
-/* Receives a result of this rank's iterations. */
 int eqp__loop_receive_result(eqp_loop *loop, const eqp__word *word);
 
 /* Largest number of iterations in one transfer. */

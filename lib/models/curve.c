@@ -10,7 +10,6 @@ static double find_slope(const eqp__curve *c, int left)
     return left < 0 || left + 1 >= c->n ? 0.0 : (c->s[left + 1] - c->s[left]) / (c->x[left + 1] - c->x[left]);
 }
 
-/* A new knot j. */
 static void insert(eqp__curve *c, int j, double x, double s)
 {
     memmove(c->x + j + 1, c->x + j, (size_t)(c->n - j) * sizeof *c->x);
@@ -20,18 +19,17 @@ static void insert(eqp__curve *c, int j, double x, double s)
     c->n++;
 }
 
-/* The shape rules of Clarke 2011, section 5.2: speed rises with non-increasing slope up to some size, then falls. With
- * a first piece that is constant this is not quite enough for one crossing with every line through the origin: time has
- * to grow with size, too, which rules out a first rise that is steeper than the line itself.
- *
- * The newest point counts most, for a machine may change: points are placed from the newest to the oldest, each moved
- * into the range that the newer ones leave it. Points of a function that has the shape are never moved. Nor does a
- * difference within the noise of a measurement move an older point by more than itself: of two newer points on a
- * plateau, the faster one may be the larger, and what was measured before the fall would not fit that rise. */
+/* The shape rules of Clarke 2011, section 5.2: speed rises with non-increasing slope up to some size, then falls.
+ * With a constant first piece this does not yet give a single crossing with every line through the origin: time must
+ * also grow with size, which excludes a first rise steeper than such a line.
+ * The newest point counts most, since a machine may change. Points are placed from the newest to the oldest, each
+ * moved into the range that newer points leave. Points of a function with this shape are never moved. A difference
+ * within the measurement noise moves an older point by at most that difference: of two newer points on a plateau,
+ * the larger may be faster by noise, and a point measured before the fall would not fit that rise. */
 
-/* By how much time has to grow between two points: a relative slack that keeps crossings apart. */
+/* Relative growth of time required between two points; it keeps crossings apart. */
 #define GROWTH 1e-9
-/* Speeds that differ by less may be the same. */
+/* Relative difference of speeds that may be noise. */
 #define NOISE 0.01
 
 static double extend(const eqp__curve *c, int from, double slope, double x)
@@ -39,7 +37,7 @@ static double extend(const eqp__curve *c, int from, double slope, double x)
     return c->s[from] + slope * (x - c->x[from]);
 }
 
-/* The range for a speed at size x that shall become knot j, as the knots before it see it. */
+/* The range that the knots to the left allow for the speed at size x of a new knot j. */
 static void bound_from_left(const eqp__curve *c, int j, double x, double *high)
 {
     const int left = j - 1;
@@ -51,7 +49,7 @@ static void bound_from_left(const eqp__curve *c, int j, double x, double *high)
     }
 }
 
-/* Bounds from the knots to the right; j is the first of them. */
+/* The same from the knots to the right; j is the first of them. */
 static void bound_from_right(const eqp__curve *c, int j, double x, double *low, double *high)
 {
     const double slope = find_slope(c, j);
@@ -193,23 +191,22 @@ void eqp__curve_akima(eqp__curve *curve, int npoints, const eqp__speed_point *po
     eqp__curve_smooth(curve);
 }
 
-/* Where memory runs out, speed falls from one plateau to another. Points on the two plateaus do not tell where: the
- * line of equal time crosses the straight piece between them close to the nearer point, the next measurement lies on
- * the same plateau, and the other point stays. The search then creeps, as regula falsi does near a corner. Plateaus are
- * therefore extended over a part of the fall, so that the next sizes lie near the middle of the unknown range until one
- * of them lies on the slope.
- *
+/* Where memory runs out, speed falls from one plateau to another, and points on the plateaus do not tell where. The
+ * line of equal time crosses the straight piece between them close to the nearer point, so the next measurement lies
+ * on the same plateau and the other point stays: the search creeps, as regula falsi does near a corner. Plateaus are
+ * therefore extended over a part of the fall, so that the next sizes bisect the unknown range until one lies on the
+ * slope.
  * The curve keeps the shape of Clarke 2011, section 5.2: measured points stay, and falling pieces still fall. */
 
-/* A fall: to less than two thirds. */
+/* Smallest ratio of speeds at both ends of a fall. */
 #define FALL 1.5
-/* How steep a plateau may be, as a part of the fall. */
+/* Largest slope of a plateau, as a fraction of the fall. */
 #define FLAT 0.1
-/* For what part of the fall a plateau goes on: with another plateau on the other side, or with a slope. */
+/* Fraction of the fall over which a plateau is extended: with another plateau on the other side, or with a slope. */
 #define BETWEEN 0.25
 #define BESIDE 0.125
 
-/* Puts a knot after knot j, unless there is no number between it and the next one. */
+/* Inserts a knot after knot j, unless no double lies between it and the next. */
 static bool insert_after(eqp__curve *c, int j, double x, double s)
 {
     const bool between = x > c->x[j] && x < c->x[j + 1];
@@ -253,8 +250,8 @@ void eqp__curve_constant(eqp__curve *curve, double speed)
     curve->s[0] = speed;
 }
 
-/* A piece in Bernstein's form: speed is a mean of the four numbers, all of them positive (see POSITIVE), so that
- * rounding cannot make it 0 however far they are apart. */
+/* A piece in Bernstein's form: speed is a mean of four positive numbers (see POSITIVE), so rounding cannot make it 0
+ * even if they differ by orders of magnitude. */
 static void find_bernstein(const eqp__curve *c, int j, double b[4])
 {
     const double h = c->x[j + 1] - c->x[j], third = (c->s[j + 1] - c->s[j]) / 3.0;

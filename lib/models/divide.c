@@ -11,7 +11,6 @@
 /* Bisections of the logarithm of a time, more than neighbouring doubles need. */
 #define HALVINGS 200
 
-/* State of a division. */
 typedef struct division {
     int nranks;
     double n;                /* items */

@@ -11,17 +11,17 @@
 
 enum {
     PROBES = 8,       /* points where the conditions of appendix A are checked */
-    LOOKS = 32,       /* points where t is checked before it is cut */
+    LOOKS = 32,       /* points where t is checked before a cut */
     NEWTON_MOST = 100 /* steps; the source's limit */
 };
 
-/* t(x) - target between two places, between which it changes sign. */
+/* Search for t(x) = target between two places where t - target has opposite signs. */
 typedef struct search {
     const eqp_functional_time *time;
     double target;
     double low, high;     /* f(low) <= 0 <= f(high) */
-    double f_low, f_high; /* there */
-    double slack;         /* rounding of t: a fall below it is none */
+    double f_low, f_high; /* f at low and high */
+    double slack;         /* rounding of t: a smaller fall is ignored */
     int evaluations;
     int code;
 } search;
@@ -73,8 +73,8 @@ static int bend_sign(const eqp_functional_time *time, double x)
     return !(slope > 0) || !isfinite(slope) || !isfinite(bend) ? 2 : (bend > 0) - (bend < 0);
 }
 
-/* The sign of t'' all the way from low to high, else 2. The ends are left out: t' may well be 0 at x = 0, and Newton's
- * points never leave the root's side. */
+/* The common sign of t'' from low to high; 2: none. The ends are excluded: t' may be 0 at x = 0, and Newton's points
+ * stay on one side of the root. */
 static int common_sign(const eqp_functional_time *time, double low, double high)
 {
     int sign = 2;
@@ -97,8 +97,8 @@ bool eqp__functional_newton_converges(const eqp_functional_time *time, double lo
     return time && low <= high && common_sign(time, low, high) != 2;
 }
 
-/* Newton's method from where f t'' >= 0: then every point lies between the last one and the root, for a straight t the
- * first one is the root. Returns 1 with *x, 0 to leave the rest to Brent's method. */
+/* Newton's method from a point with f t'' >= 0: every iterate lies between the previous one and the root; for a
+ * straight t the first is the root. Returns 1 with *x, or 0 to continue with Brent's method. */
 static int newton(search *s, int sign, double guess, double *x)
 {
     double f = evaluate(s, guess);
@@ -135,7 +135,7 @@ typedef struct brent_points {
     double step, step_before;
 } brent_points;
 
-/* A secant or an inverse parabola through the points; halving where they do not promise more. */
+/* A secant or inverse parabolic step, or bisection where these do not promise more. */
 static double brent_step(const brent_points *p, double tol)
 {
     const double half = (p->c - p->b) / 2, s = p->fb / p->fa;
@@ -192,7 +192,7 @@ static int is_time(const eqp_functional_time *time)
     return time && time->value && isfinite(time->low) && isfinite(time->high - time->low) && time->low <= time->high;
 }
 
-/* sign: of t'' in the whole domain, 2 for unknown. f at both ends is known. */
+/* sign: of t'' in the whole domain; 2: unknown. f is known at both ends. */
 static int solve_between(search *s, int sign, double guess, eqp_functional_root *root)
 {
     eqp_functional_root found = {.x = s->low};
@@ -240,7 +240,7 @@ int eqp__functional_look(const eqp_functional_time *time, double *t_low, double 
     return EQP_OK;
 }
 
-/* Sums the speeds; looks at t from end to end. */
+/* Sums the speeds and checks t from end to end. */
 static int check_cut(const eqp_functional_time *time, int nnodes, const double *speed, double *speeds, double *t_low,
                      double *t_high)
 {
@@ -253,7 +253,7 @@ static int check_cut(const eqp_functional_time *time, int nnodes, const double *
     return isfinite(*speeds) ? eqp__functional_look(time, t_low, t_high) : EQP_ERR_ARGUMENT;
 }
 
-/* One cut, with a share of the time before it; in lengths if there is no time. */
+/* Places one cut at a share of the time; by length if there is no time. */
 static int place_cut(const eqp_functional_time *time, double t_low, double t_high, double share, int sign,
                      eqp_functional_search *done, double *x)
 {
@@ -288,7 +288,7 @@ int eqp_functional_cut(const eqp_functional_time *time, int nnodes, const double
     for (int i = 1; i < nnodes && !code; i++) {
         before += speed ? speed[i - 1] : 1;
         code = place_cut(time, t_low, t_high, fmin(1, before / speeds), sign, &done, &cut[i]);
-        /* Where t is flat or nearly so, any place of the flat will do, but not one before the last cut. */
+        /* where t is flat, any place will do that is not before the last cut */
         cut[i] = fmin(fmax(cut[i], cut[i - 1]), time->high);
     }
     if (!code) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A density of time in a box, summed over all directions but the one that is cut. */
+/* A density of time in a box, integrated over all axes except the one that is cut. */
 #include "base/internal.h"
 
 #include <equipoise/more/models.h>
@@ -19,7 +19,7 @@ typedef struct box {
     eqp_functional_density density;
     const void *user;
     const eqp_functional_domain *domain;
-    int across[DIMS - 1]; /* the other directions */
+    int across[DIMS - 1]; /* the other axes */
     int nacross;
     int code;
 } box;
@@ -56,8 +56,7 @@ static double density_at(box *b, const double x[DIMS])
     return p;
 }
 
-/* The sum along one of the other directions. x holds the place in the direction of the cuts and in directions before
- * `level`. */
+/* Integral along one of the other axes. x: place along the cut axis and along axes before `level`. */
 static double sum_along(box *b, int level, double x[DIMS]);
 
 static double sum_across(box *b, int level, double x[DIMS])
@@ -80,7 +79,7 @@ static double sum_along(box *b, int level, double x[DIMS])
     return sum;
 }
 
-/* Computes t and its slope, the integral over the plane, at the ends of the cells. */
+/* Computes t, and its slope (the integral over the plane), at the ends of the cells. */
 static int sum_up(box *b, int axis, double *x, double *t, double *slope)
 {
     const eqp_functional_domain *d = b->domain;

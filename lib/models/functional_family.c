@@ -126,7 +126,7 @@ static int check_samples(enum eqp_functional_form form, int64_t n, const double 
     return EQP_OK;
 }
 
-/* A straight line through logarithms: ln t = ln c0 + c1 ln x, with (ln x - LEGENDRE) taken to the left for primes. */
+/* Fits a straight line to logarithms: ln t = ln c0 + c1 ln x; for primes ln t + ln(ln x - LEGENDRE) replaces ln t. */
 static void fit_line(int64_t n, const double *x, const double *t, eqp_functional_family *f)
 {
     const int primes = f->form == EQP_FUNCTIONAL_PRIMES;

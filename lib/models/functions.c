@@ -20,7 +20,6 @@ struct eqp_speeds_functions {
 
 enum { WORDS = 3, LONGEST_WORD = 63 };
 
-/* State of the parser. */
 typedef struct reading {
     const char *name;
     int64_t line; /* from 1 */

@@ -8,14 +8,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Relative distance of two iterates at which hybrj is content, and what a root may be off in time. */
+/* Relative distance of iterates at which hybrj stops, and largest relative spread of the times at a root. */
 #define TOLERANCE 1e-12
 #define LARGEST_SPREAD 1e-6
 /* Bound of the first step, in lengths of the first guess: MINPACK's recommendation. */
 #define FIRST_STEP 100.0
 #define NO_DIVISION (-1)
 
-/* Unknowns are fractions of n and times are in units of that of equal shares, so that all are of order 1. */
+/* Unknowns are fractions of n, and times are relative to that of equal shares, so that all are of order 1. */
 typedef struct equations {
     const eqp__curve *curve; /* [nranks] */
     double n;

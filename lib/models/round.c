@@ -22,7 +22,7 @@ static int compare(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The largest size, and the sum of all in units of it, so that no sum overflows. */
+/* Largest size, and the sum of all sizes in units of it, so that no sum overflows. */
 static int find_sum(int64_t n, int nranks, const double *size, double *largest, double *sum)
 {
     double most = 0.0, total = 0.0;
@@ -58,7 +58,7 @@ int eqp__speeds_round(int64_t n, int nranks, const double *size, int64_t *share)
         missing -= share[r];
     }
     qsort(left, (size_t)nranks, sizeof *left, compare);
-    /* At most one for each rank, but for rounding of quotas near 2^53. */
+    /* at most one per rank, apart from rounding of quotas near 2^53 */
     while (missing > 0) {
         for (int i = 0; i < nranks && missing > 0; i++, missing--) {
             share[left[i].rank]++;
@@ -76,7 +76,7 @@ int eqp__speeds_round(int64_t n, int nranks, const double *size, int64_t *share)
     return EQP_OK;
 }
 
-/* Shares on their way from sizes; all [nranks]. */
+/* State of rounding; arrays are [nranks]. */
 typedef struct rounding {
     const eqp_speeds *speeds;
     int nranks;
@@ -98,7 +98,7 @@ static int find_slowest(const rounding *r)
     return slowest;
 }
 
-/* The rank that was rounded down and is done first with one item more, in less than `seconds`; or -1. */
+/* Among ranks that were rounded down, the rank that finishes one more item first, in less than `seconds`; -1: none. */
 static int find_taker(const rounding *r, double seconds)
 {
     int taker = -1;
@@ -128,9 +128,8 @@ static bool is_known_to_be_too_much(const rounding *r, int rank)
     return false;
 }
 
-/* Rounding by remainders ignores cliffs: the item by which a rank was rounded up may be the one that does not fit into
- * its memory. That item moves to a rank that was rounded down and finishes earlier, so every share stays within one
- * item of its size. */
+/* Rounding by remainders ignores cliffs: the item by which a rank was rounded up may not fit into its memory. That
+ * item moves to a rank that was rounded down and finishes earlier, so every share stays within one item of its size. */
 static void lighten_slowest(rounding *r)
 {
     for (int i = 0; i < r->nranks; i++) {

@@ -58,7 +58,6 @@ int eqp__speeds_divide(const eqp_speeds *speeds, double *size, eqp_speeds_result
  *         finite, or if all are 0 and n is not, EQP_ERR_MEMORY */
 int eqp__speeds_round(int64_t n, int nranks, const double *size, int64_t *share);
 
-/* The points of one rank, oldest first. */
 typedef struct eqp__speed_points {
     int n;
     eqp__speed_point point[EQP_SPEEDS_POINTS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In the place of hybrid.c, where a build is without cminpack: sizes are found by bisection. */
+/* Replaces hybrid.c in builds without cminpack: sizes are found by bisection. */
 #include "models/speeds.h"
 
 int eqp__speeds_hybrid(int nranks, const eqp__curve *curve, double n, double *size, int *info, int *evaluations)

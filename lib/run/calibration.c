@@ -12,7 +12,7 @@
 /* Least unexplained imbalance that is acted on; CPU seconds vary by some percent anyway. */
 #define NOTICED 0.05
 
-/* Factors closer to 1 than this would move nothing. */
+/* Factors closer to 1 would move nothing. */
 #define WORTHWHILE 0.005
 
 /* Steps needed for a reliable mean. */
@@ -78,8 +78,8 @@ static double imbalance(int n, const double *load, const double *more)
     return sum > 0.0 ? most * n / sum - 1.0 : 0.0;
 }
 
-/* Measured imbalance beyond the predicted one and beyond the noise in the largest of all means. A map made by measured
- * loads predicts none. */
+/* Measured imbalance beyond the predicted one and beyond noise in the largest mean. A map made from measured loads
+ * predicts none. */
 static double unexplained(const eqp_calibration *c)
 {
     const double measured = imbalance(c->nranks, c->load, NULL);
@@ -104,7 +104,7 @@ bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost)
     if (c->load == NULL || c->steps < FITTED) {
         return false;
     }
-    /* Items carry their share of a rank's overhead with them, so one map may not be enough. */
+    /* items take their share of a rank's overhead with them, so one map may not be enough */
     const double uneven = imbalance(c->nranks, c->model, c->overhead);
     if (c->scaled && uneven > HELPED * c->uneven) {
         return false;
@@ -112,7 +112,7 @@ bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost)
     for (int r = 0; r < c->nranks; r++) {
         seconds += (c->model[r] + c->overhead[r]) / c->nranks;
     }
-    const double work = c->scaled ? 0.0 : imbalance(c->nranks, c->model, NULL); /* otherwise it is uneven on purpose */
+    const double work = c->scaled ? 0.0 : imbalance(c->nranks, c->model, NULL); /* a scaled map is uneven on purpose */
     const double gain = uneven - fmax(work, c->tolerance);
     return gain > c->tolerance && gain * seconds / (double)c->steps * life >= cost;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Factors that make the next map even in seconds of a step, not in counted work. Each rank's weights are scaled by its
- * expected seconds, interactions and overhead (overhead.h), over those of its interactions. Where measured seconds
- * differ from the expected ones by more than noise, the cost model is wrong, and the measured seconds take their place.
- */
+/* Factors that make the next map even in seconds of a step instead of counted work. Each rank's weights are scaled
+ * by its expected seconds, interactions plus overhead (overhead.h), over those of its interactions. If measured
+ * seconds differ from these by more than noise, the cost model is wrong, and measured seconds replace the expected
+ * ones. */
 #ifndef RUN_CALIBRATION_H
 #define RUN_CALIBRATION_H
 
@@ -19,12 +19,12 @@ typedef struct eqp_calibration {
     double *factor;   /* [ranks] for the present map */
     int64_t steps;    /* since the last map */
     bool active;      /* the present map was made with factors from measurements */
-    bool scaled;      /* it was made with factors */
-    double uneven;    /* expected imbalance of the map before that, overhead included */
+    bool scaled;      /* the present map was made with factors */
+    double uneven;    /* expected imbalance of the previous map, overhead included */
     double noise;     /* standard deviation of a rank's seconds per step, relative */
     double surely;    /* standard deviations beyond which a load is not noise */
     double before;    /* unpredicted imbalance when the last map was made because of it; 0: never */
-    int in_vain;      /* such maps in a row that did not help */
+    int in_vain;      /* consecutive maps of that kind that did not help */
 } eqp_calibration;
 
 /* measures: factors may come from measurements. false_alarms: probability of mistaking noise for an error of the model.
@@ -36,7 +36,7 @@ void eqp__calibration_free(eqp_calibration *c);
  * ranks. */
 void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows, double noise);
 
-/* True if a new map is due because ranks take longer than predicted, each in its own way: averaged over some steps, by
+/* True if a new map is due because ranks exceed their predictions by different amounts: averaged over some steps, by
  * more than a twentieth of the mean and by more than noise explains. The wait doubles each time such a map does not
  * help. */
 bool eqp__calibration_wants(const eqp_calibration *c);
@@ -47,8 +47,8 @@ bool eqp__calibration_wants(const eqp_calibration *c);
 bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost);
 
 /* Factors for the weights of each rank's present items: [ranks], mean about 1, borrowed until the next call; NULL if
- * all would be 1. After a map with measured factors the next one gets measured factors too: without them it would be as
- * wrong as the first. Call it when a map is made; recording starts again. */
+ * all would be 1. After a map with measured factors the next map gets them too, since without them it would repeat
+ * the first map's error. Call it when a map is made; recording starts again. */
 const double *eqp__calibration_take(eqp_calibration *c);
 
 /* The state apart from the per-rank numbers, as plain data for a restart file, and a check of that data. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Steps of a run by `feedback`: as long as its rule asks for them (eqp__feedback_check(), guarded); then back to the
- * best cuts so far, until the policy wants a map again. */
+ * best cuts so far, until the policy wants another map. */
 #ifndef RUN_FEEDBACK_STEPS_H
 #define RUN_FEEDBACK_STEPS_H
 
@@ -12,9 +12,9 @@
 
 typedef struct eqp_feedback_steps eqp_feedback_steps;
 
-/* Leaves *feedback NULL, which makes all calls below no-ops, for a run with another method and where work is handed
- * out, because measured loads then do not describe the map. Only an automatic policy stops at its imbalance_tol. Local.
- * EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY. */
+/* Creates the state; *feedback stays NULL, which makes all calls below no-ops, for a run with another method and
+ * where work is handed out, since measured loads then do not describe the map. Only an automatic policy stops at its
+ * imbalance_tol. Local. EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY. */
 int eqp__feedback_steps_create(const eqp_balancer_options *options, int nranks, eqp_feedback_steps **feedback);
 void eqp__feedback_steps_free(eqp_feedback_steps *feedback);
 
@@ -42,7 +42,7 @@ void eqp__feedback_steps_take_back(eqp_feedback_steps *feedback, const eqp__kept
 /* Passes one number per rank. */
 void eqp__feedback_steps_pass(eqp_feedback_steps *feedback, int nranks, eqp__cursor *c);
 
-/* True if measured seconds tell how much work each rank has: all have the same relative speed, and costs are not fixed
+/* True if measured seconds describe the ranks' work: all ranks have the same relative speed, and costs are not fixed
  * (eqp_balancer_options.fixed_costs). Local. */
 bool eqp__rows_tell(int nranks, const eqp_rank_row *rows, bool fixed_costs);
 

@@ -96,7 +96,6 @@ int eqp__ask_problem(eqp_balancer *b, eqp_map_options *options, const eqp_survey
     return code;
 }
 
-/* Owners in curve order. */
 int eqp__line_up(eqp_balancer *b, const eqp_names *home, eqp_map_options *options, double **base, eqp_owners *owners,
                  int64_t *bytes)
 {
@@ -245,7 +244,7 @@ static int judge_memory(const eqp_balancer *b, const eqp_names *home, eqp_whatif
     return EQP_OK;
 }
 
-/* For `auto`, and for methods whose maps are traced before they are used. */
+/* Chooses a map by trials: for `auto`, and for methods whose maps are traced before use. */
 static int choose(eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, const eqp_lives *lives,
                   eqp_auto_result *answer, eqp_message *message)
 {
@@ -270,7 +269,7 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_map_options 
     int code;
 
     eqp__whatif_open(&what, &state);
-    /* kept, as ranks that only make maps cannot measure it */
+    /* stored, since ranks that only make maps cannot measure it */
     EQP_TRY(b->options.network_measure ? eqp_network_measure(b->comm, &b->options.network) : EQP_OK);
     question.network = b->options.network;
     EQP_TRY(eqp__auto_choose(&state, &question, b->has_map ? &present : NULL, answer, message));
@@ -308,7 +307,7 @@ static double begin_trial(const eqp_balancer *b)
     return eqp__whatif_now(&(eqp_whatif_state){.what = &what});
 }
 
-/* Seconds of the trial that has led to a row, of the rank that needed most. Collective. */
+/* Seconds of the trial behind a row, on the slowest rank. Collective. */
 static int trial_seconds(const eqp_balancer *b, const eqp_method *method, double begin, const eqp_compared *row,
                          double *seconds)
 {
@@ -323,7 +322,7 @@ static int trial_seconds(const eqp_balancer *b, const eqp_method *method, double
     return EQP__MPI(MPI_Allreduce(&own, seconds, 1, MPI_DOUBLE, MPI_MAX, b->comm));
 }
 
-/* A choice of granularity: the best method at the present granularity is then tried at all others. */
+/* Choice of granularity: the best method at the present granularity is tried at all others. */
 typedef struct grain_trials {
     eqp_balancer *b;
     eqp_names *home;

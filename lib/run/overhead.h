@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CPU seconds of a step outside interactions: a cost of each particle held, each ghost, each byte sent and of the rank
- * as such, fitted to the busy seconds of steps that kept their map. */
+/* CPU seconds of a step outside interactions: a cost per particle held, per ghost, per byte sent and per rank,
+ * fitted to the busy seconds of steps that kept their map. */
 #ifndef RUN_OVERHEAD_H
 #define RUN_OVERHEAD_H
 
@@ -12,12 +12,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The same on all ranks. */
 typedef struct eqp_overheads {
     eqp_overhead nominal;
     eqp_costs costs;
     double scatter; /* sum of log(measured / expected seconds) of the busiest ranks; fades */
-    double steps;   /* their number; fades */
+    double steps;   /* number of these ranks; fades */
 } eqp_overheads;
 
 /* nominal: may be NULL. EQP_OK or EQP_ERR_ARGUMENT for costs out of range. */
@@ -34,14 +33,14 @@ double eqp__overheads_predict(const eqp_overheads *o, const eqp_rank_row *row, i
  * when a single rank must not fail. */
 int eqp__overheads_learn(eqp_overheads *o, int nranks, const eqp_rank_row *rows, int64_t evaluations);
 
-/* Ratio of the busiest rank's seconds to the expected ones: with scatter, the largest of many is above the largest of
- * their means. From earlier steps; 1 without any. */
+/* Ratio of the busiest rank's seconds to the expected ones, from earlier steps; 1 without any. With scatter, the
+ * maximum over many ranks exceeds the largest of their means. */
 double eqp__overheads_factor(const eqp_overheads *o);
 
 /* Records a step: seconds of its busiest rank, and of the rank expected to be busiest; ignored unless both are > 0. */
 void eqp__overheads_scatter(eqp_overheads *o, double measured, double foretold);
 
-/* Copies to or from bytes, which are long enough. */
+/* Copies to or from bytes, which must be long enough. */
 typedef struct eqp__cursor {
     unsigned char *at;
     bool reads;
@@ -49,7 +48,7 @@ typedef struct eqp__cursor {
 
 void eqp__pass(eqp__cursor *c, void *data, size_t size);
 
-/* The table of a map: owners shared by where interactions are, ways through phases. */
+/* Sizes of a map's table: owners shared by positions of interactions, and paths through phases. */
 typedef struct eqp__table_size {
     int64_t nshared, nunits, nphased, nphases;
 } eqp__table_size;

@@ -11,15 +11,16 @@
 /* Largest allowed ratio of two ranks' speeds; slower ranks are clamped. */
 #define LEAST_SPEED 1e-3
 
-/* Seconds of work of all ranks, and seconds of work in a second, beyond which sums and quotients say nothing. */
+/* Limits of all ranks' work in seconds, and of the work done per second; beyond them sums and quotients are
+ * meaningless. */
 #define LEAST_WORK 1e-15
 #define MOST_WORK 1e15
 #define FASTEST 1e30
 
-/* Measured speeds that differ by less say nothing: what is alike differs by some percent. */
+/* Measured speeds that differ by less count as equal, since equal processors differ by some percent. */
 #define OTHER_SPEED 0.1
 
-/* Maps in which a model settles (Clarke 2011); after these the wait for the next one doubles, up to LONGEST_WAIT
+/* Maps in which a model settles (Clarke 2011); after these the wait for the next map doubles, up to LONGEST_WAIT
  * times. */
 #define MAPS_IN_A_ROW 10
 #define LONGEST_WAIT 20
@@ -40,12 +41,12 @@ struct eqp_rank_shares {
     const eqp_share_options *choice; /* borrowed */
     int nranks;
     const eqp_speed_model *model; /* of the learned kinds, else NULL */
-    void *learned;                /* by it */
+    void *learned;                /* state of the model */
     double *speed;                /* [nranks] of the last renewal */
     double *work, *second;        /* [nranks] since the last renewal */
-    int64_t evaluations;          /* since then */
+    int64_t evaluations;          /* since the last renewal */
     bool automatic;
-    int maps;      /* in a row that were made for other speeds */
+    int maps;      /* consecutive maps made for different speeds */
     int64_t steps; /* since the last renewal */
 };
 
@@ -98,7 +99,7 @@ static int last_speeds_divide(void *state, double total, double *size)
         most = fmax(most, last->speed[r]);
     }
     for (int r = 0; r < last->nranks && most > 0; r++) {
-        sum += last->speed[r] / most; /* sums of huge ones overflow */
+        sum += last->speed[r] / most; /* sums of huge speeds overflow */
         seen += last->speed[r] > 0;
     }
     for (int r = 0; r < last->nranks; r++) {
@@ -230,11 +231,11 @@ int eqp__rank_shares_renew(eqp_rank_shares *shares)
     }
     shares->steps = shares->evaluations = 0;
     if (!(total >= LEAST_WORK && total <= MOST_WORK)) {
-        return EQP_OK; /* nothing was learnt */
+        return EQP_OK; /* nothing was learned */
     }
     EQP_TRY(eqp_array_create(&size, shares->nranks, sizeof *size));
     code = shares->model->divide(shares->learned, total, size);
-    if (code == EQP_ERR_ARGUMENT) { /* out of range for the model */
+    if (code == EQP_ERR_ARGUMENT) { /* out of the model's range */
         code = EQP_OK;
         goto done;
     }

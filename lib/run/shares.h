@@ -8,11 +8,11 @@
 
 #include <equipoise/balancer.h>
 
-/* The speeds of a run's ranks, and how they are found. */
+/* Speeds of a run's ranks. */
 typedef struct eqp_rank_shares eqp_rank_shares;
 
-/* choice: borrowed. automatic: the policy leaves it open when maps are made. Local, O(ranks). EQP_OK, EQP_ERR_ARGUMENT
- * for speeds that do not fit the ranks, EQP_ERR_MEMORY. */
+/* choice: borrowed. automatic: the policy decides when maps are made. Local, O(ranks). EQP_OK, EQP_ERR_ARGUMENT for
+ * speeds that do not fit the ranks, EQP_ERR_MEMORY. */
 int eqp__rank_shares_create(const eqp_share_options *choice, bool automatic, int nranks, eqp_rank_shares **shares);
 void eqp__rank_shares_free(eqp_rank_shares *shares);
 
@@ -20,21 +20,21 @@ void eqp__rank_shares_free(eqp_rank_shares *shares);
  * with an invalid time are left out. Local. */
 void eqp__rank_shares_learn(eqp_rank_shares *shares, int64_t evaluations, const eqp_rank_row *rows);
 
-/* True if measured speeds differ by more than a tenth from those of the present map, beyond what its granularity can
- * resolve. A map is then due before the next step, regardless of the policy; after ten such maps in a row the waits
- * grow. Always false unless the policy is automatic. */
+/* True if measured speeds differ from those of the present map by more than a tenth and by more than its granularity
+ * can resolve. A map is then due before the next step, regardless of the policy; after ten such maps in a row the
+ * waits grow. Always false unless the policy is automatic. */
 bool eqp__rank_shares_want(const eqp_rank_shares *shares);
 
-/* New speeds for the next map, by what was learnt. Local; EQP_OK or EQP_ERR_MEMORY, and the speeds stay. */
+/* Renews the speeds for the next map from the recorded steps. Local; EQP_OK or EQP_ERR_MEMORY with unchanged speeds. */
 int eqp__rank_shares_renew(eqp_rank_shares *shares);
 
-/* Relative speeds of the ranks that the last renewal has found: those of the present map. Borrowed until the next. */
+/* Relative speeds by the last renewal, i.e. those of the present map. Borrowed until the next renewal. */
 eqp_part_speeds eqp__rank_shares_speeds(const eqp_rank_shares *shares);
 
-/* Numbers of a rank that bytes hold: its speed, its work and seconds since the last renewal, its last speed. */
+/* Numbers per rank in a restart file: its speed, its work and seconds since the last renewal, its last speed. */
 enum { EQP__SHARE_ROWS = 4 };
 
-/* Passes them for all ranks: [EQP__SHARE_ROWS][ranks]. What cannot be is left as if nothing had been seen. */
+/* Passes these for all ranks: [EQP__SHARE_ROWS][ranks]. Invalid numbers count as not measured. */
 void eqp__rank_shares_pass(eqp_rank_shares *shares, eqp__cursor *c);
 
 /* The remaining state as plain data, the same on all ranks, and a check of that data. */

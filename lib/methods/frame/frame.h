@@ -63,7 +63,7 @@ const char *eqp__method_library(const eqp_method *row);
 /* The method missing from this build that a word, `NAME` or `NAME:...`, names; NULL: none. */
 const eqp_method *eqp__method_lacking_find(const char *word);
 
-/* Methods outside the table: see choice.h and repair_all.c. */
+/* Methods outside the table. */
 extern const eqp_method eqp__method_auto;
 extern const eqp_method eqp__method_repair;
 
@@ -126,7 +126,7 @@ int eqp__relabel_all(MPI_Comm comm, const eqp_balance_items *items, const int *n
 int eqp__repair_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                     double imbalance_tol, int *part, eqp_balance_result *result);
 
-/* cycle_rows.c: the same for items with loads in several phases, by eqp__levelled_repair(), without renumbering.
+/* The same for items with loads in several phases, by eqp__levelled_repair(), without renumbering.
  * imbalance_unrepaired: that of the cycle, 1 / efficiency - 1. Collective. */
 int eqp__repair_cycle(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                       eqp_balance_result *result);

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Edges in the layout of <equipoise/more/elements.h>, each stored at both its ends. Start from {0}. */
+/* Edges in the layout of eqp_elements, each stored at both its ends. Start from {0}. */
 typedef struct eqp__links {
     int64_t *first;
     int64_t *edge;

@@ -33,7 +33,7 @@ static inline eqp_voronoi_options eqp__voronoi_options_defaults(void)
 /** Centres and biases. Opaque; several threads may read it. */
 typedef struct eqp_voronoi eqp_voronoi;
 
-/** Finds cells for weighted points. Centres begin at the centres of gravity of a bisection (more/tiles.h). Biases
+/** Finds cells for weighted points. Centres begin at the centres of gravity of a bisection. Biases
  * are found by Newton's method: points near the walls give the derivative of the loads with respect to the biases, and
  * each step solves the linear equations for all biases (F. Aurenhammer, F. Hoffmann and B. Aronov, Algorithmica 20
  * (1998) 61; J. Kitagawa, Q. Merigot and B. Thibert, J. Eur. Math. Soc. 21 (2019) 2603). Steps are damped so that they
