@@ -87,7 +87,7 @@ static int64_t put_points_double(bh_block *block, const bh_frame *frame, const b
     return read_end(&reader, at);
 }
 
-/* One coordinate in the frame's units; `fits` becomes false where it is too large. */
+/* One coordinate in the frame's units; clears `fits` if it is too large. */
 static double unit_place(const bh_frame *frame, int axis, double x, bool *fits)
 {
     const double d = x * frame->per_length + frame->shift[axis];

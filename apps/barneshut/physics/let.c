@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks of this rank's tree: which ranks ask for them, and their bytes. */
+/* Blocks of this rank's tree: the ranks that ask for them, and their bytes. */
 #include "let.h"
 
 #include "internal.h"
@@ -11,22 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A cell on the way from the root to this rank's branches, in key order, parents first. */
+/* A cell on the path from the root to this rank's branches, in key order, parents first. */
 typedef struct stop {
     int64_t cell;
-    int64_t skip; /* the stop after all that are below this one */
+    int64_t skip; /* next stop that is not below this one */
     int place;    /* among the children of the stop above */
     bool branch;  /* one of this rank's branches: the cell is its number */
 } stop;
 
-/* Marks of a family for the last rank that asked for it. Most cells that a walk opens are marked already; this tells so
- * without reading the tree. */
+/* Marks of a family by the last rank that asked for it. Most cells that a walk opens are marked already; this avoids
+ * reading the tree for them. */
 typedef struct family_mark {
     int32_t asker; /* 1 + that rank; 0: none yet */
     uint32_t leaves;
 } family_mark;
 
-/* Somebody wants a block. */
+/* A rank's request for a block. */
 typedef struct want {
     int32_t cell;
     int32_t asker;
@@ -160,7 +160,7 @@ static inline int add_want(bh_let *let, int64_t cell)
     return is_wanted(let, cell) ? EQP_OK : add_new(let, cell);
 }
 
-/* A family, and those of its leaves that act one by one: what of it is not marked yet. */
+/* Marks the unmarked part of a family, and its leaves that act one by one. */
 __attribute__((noinline)) static int mark_family(bh_let *let, int32_t number, unsigned leaves)
 {
     const bh_family *family = &let->tree->family[number];
@@ -178,7 +178,7 @@ __attribute__((noinline)) static int mark_family(bh_let *let, int32_t number, un
     return code;
 }
 
-/* All that the walk has opened, and the leaves that it has taken. */
+/* Marks everything that the walk has opened, and the leaves it has taken. */
 static int mark_opened(bh_let *let)
 {
     const bh_frontier *frontier = &let->list.frontier;
@@ -275,7 +275,7 @@ static void list_branch(bh_let *let, int64_t branch, int64_t *family, int64_t *l
     }
 }
 
-/* The ranks that ask for each block: requests come by ranks, and stay in that order within a block. */
+/* Sorts the ranks that ask for each block; requests come by rank and keep that order within a block. */
 static void sort_wants(bh_let *let)
 {
     for (int64_t b = 0; b < let->nblocks; b++) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The essential tree: which cells and particles of this rank groups elsewhere need, as blocks of bytes, and back.
- *
- * A block is a *family*, the children of one opened cell, or the particles of one *leaf*. It is packed once for all who
- * want it, and each of them grafts it by itself, parents before children. */
+/* The essential tree: cells and particles of this rank that remote groups need, as blocks of bytes, and back. A block
+ * is a *family*, the children of one opened cell, or the particles of one *leaf*. It is packed once for all receivers,
+ * and each of them grafts it by itself, parents before children. */
 #ifndef BH_LET_H
 #define BH_LET_H
 
@@ -10,8 +9,8 @@
 
 #include <stddef.h>
 
-/* Bytes of the block with a cell's nchild children, and of that with the count particles of a leaf: multiples of 8.
- * bare: whether the tree is (bh_tree.bare). */
+/* Bytes of the block with a cell's nchild children, and of the block with a leaf's count particles: multiples of 8.
+ * bare: bh_tree.bare. */
 int64_t bh_let_family_bytes(bool bare, int nchild);
 int64_t bh_let_leaf_bytes(int64_t count);
 
@@ -19,8 +18,8 @@ int64_t bh_let_leaf_bytes(int64_t count);
  * positive on all other levels. A cell is either opened or a leaf, so that it has one block. */
 int64_t bh_block_id(uint64_t key, int level);
 
-/* Collects the ranks that ask for each block. Once per built tree with its top, which is borrowed; grafting onto it
- * meanwhile is fine, as only what is below this rank's own branches is ever sent. */
+/* Collects the ranks that ask for each block. Create once per built tree with its top, which is borrowed; grafting onto
+ * it meanwhile is allowed, as only blocks below this rank's own branches are sent. */
 typedef struct bh_let bh_let;
 
 int bh_let_create(const bh_tree *tree, bh_let **let);
@@ -38,7 +37,7 @@ typedef struct bh_let_blocks {
     int64_t n;
     const int64_t *id, *bytes; /* [n] */
     const int64_t *first;      /* [n + 1] into asker */
-    const int *asker;          /* who wants each, ascending */
+    const int *asker;          /* receivers of each, ascending */
     int64_t size;              /* bytes of all */
 } bh_let_blocks;
 
@@ -51,13 +50,13 @@ void bh_let_pack(const bh_let *let, void *bytes);
 /* The same for one block: bytes [blocks.bytes[block]]. */
 void bh_let_pack_block(const bh_let *let, int64_t block, void *bytes);
 
-/* Grafts one block from rank `home` onto the tree, whose cell it belongs to must be there. Everything is checked before
- * the tree points to it, moments bit for bit, in a bare tree that particles lie in their leaf: EQP_ERR_FORMAT, and an
- * unchanged tree, if anything does not fit. A block that is there already must be the same again, and changes nothing.
- * O(bytes + levels). EQP_ERR_MEMORY, EQP_ERR_OVERFLOW as bh_tree_build(). */
+/* Grafts a block from rank `home` onto the tree, which must have the block's cell. Everything is checked before it is
+ * linked, moments bit for bit; in a bare tree, that particles lie in their leaf. EQP_ERR_FORMAT and an unchanged tree
+ * if anything does not fit. A block that is already present must be identical and changes nothing. O(bytes + levels).
+ * EQP_ERR_MEMORY, EQP_ERR_OVERFLOW as bh_tree_build(). */
 int bh_let_graft(bh_tree *tree, int home, const void *block, size_t size);
 
-/* The same for blocks one after another without gaps; size: bytes of all. */
+/* The same for consecutive blocks without gaps; size: bytes of all. */
 int bh_let_graft_all(bh_tree *tree, int home, const void *blocks, size_t size);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "generate.h"
 
-/* Where each kind's keys stand in bh_generator.value; the table and the models share these numbers. */
+/* Indices of each kind's keys in bh_generator.value, shared by the table and the models. */
 enum { BH_KEY_N = 0 };
 enum { BH_SPHERE_SCALE = 1, BH_SPHERE_LIMIT };
 enum { BH_UNIFORM_RADIUS = 1, BH_UNIFORM_DISPERSION, BH_UNIFORM_CUBE };
@@ -16,7 +16,7 @@ typedef struct bh_particle {
     double x[3], v[3], m;
 } bh_particle;
 
-/* A kind: what it prepares once per call of bh_generate(), and one particle. open and close may be NULL. */
+/* A kind: its preparation once per call of bh_generate(), and one particle. open and close may be NULL. */
 typedef struct bh__model {
     int (*open)(const bh_generator *generator, void **state);
     void (*make)(const bh_generator *generator, const void *state, int64_t i, bh_particle *particle);
@@ -27,7 +27,7 @@ typedef struct bh__model {
 
 extern const bh__model bh__plummer, bh__hernquist, bh__disks, bh__clusters, bh__uniform;
 
-/* A run of draws that belongs to one thing: particle, pair of mates or halo number `id`. */
+/* Draws of one object: the particle, pair of mates or halo with number `id`. */
 enum bh__purpose { BH_DRAW_PARTICLE, BH_DRAW_PAIR, BH_DRAW_HALO };
 typedef struct bh__draw {
     uint64_t seed, id, next;
@@ -41,7 +41,7 @@ void bh__draw_direction(bh__draw *draw, double length, double v[3]); /* isotropi
 /* The particle's place in a component whose `count` particles begin at global number `first`. */
 typedef struct bh__mate {
     int64_t pair; /* global number of the pair's first particle */
-    double sign;  /* +1 or -1, and 0 for the one without a mate */
+    double sign;  /* +1 or -1; 0 without a mate */
 } bh__mate;
 
 bh__mate bh__mate_of(int64_t i, int64_t first, int64_t count);
@@ -61,11 +61,11 @@ double bh__sphere_density(const bh__sphere *sphere, double r);
 double bh__sphere_draw_radius(const bh__sphere *sphere, bh__draw *draw);
 double bh__sphere_draw_speed(const bh__sphere *sphere, double r, bh__draw *draw);
 
-/* A particle of such a sphere in isotropic equilibrium at the origin; all of it but the mass. */
+/* A particle of such a sphere in isotropic equilibrium at the origin, except its mass. */
 void bh__sphere_particle(const bh_generator *generator, const bh__sphere *sphere, int64_t i, int64_t first,
                          int64_t count, bh_particle *particle);
 
-/* The component's own place and velocity are added to a particle. */
+/* Adds the component's own position and velocity to a particle. */
 void bh__particle_shift(bh_particle *particle, const double x[3], const double v[3]);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The numbers of a row, in the order of the names below. */
+/* Numbers of a row, in the order of the names below. */
 enum { PAIR_FORCES = 21, PAIR_NUMBERS = 33, SELF_FORCES = 12, SELF_NUMBERS = 18, MOST_NUMBERS = 33 };
 
 static const char *const pair_name[PAIR_NUMBERS] = {
@@ -66,7 +66,7 @@ static int next_line(table *t, bool *more)
     return EQP_OK;
 }
 
-/* Cuts the field at `at` off; what follows it, or NULL. */
+/* Terminates the field at `at`; returns the next field or NULL. */
 static char *cut_field(char *at)
 {
     char *end = strchr(at, '\t');
@@ -78,7 +78,6 @@ static char *cut_field(char *at)
     return end + 1;
 }
 
-/* Where the columns are. */
 static int read_names(table *t)
 {
     int found = 0;
@@ -110,7 +109,6 @@ static int read_names(table *t)
     return EQP_OK;
 }
 
-/* A row's numbers and category. */
 static int read_fields(table *t, double number[], const char **category)
 {
     int column = 0, found = 0;
@@ -159,7 +157,7 @@ static int medium_of(table *t, const double number[3], dd_medium *medium)
     return wrong != NULL ? refuse(t, EQP_ERR_DATA, wrong, "") : EQP_OK;
 }
 
-/* The forces on the ends of p1-p2, then of p3-p4. */
+/* Forces on the ends of p1-p2, then of p3-p4. */
 static int compute_pair(table *t, const double number[], double force[12])
 {
     double column[9][1 + DD_LANES] = {{0}}, on_source[6][1 + DD_LANES] = {{0}};

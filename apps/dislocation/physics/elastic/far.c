@@ -25,7 +25,7 @@ static int check(const dd_medium *medium, const double low[3], const double edge
         }
     }
     for (int d = 0; d < 3; d++) {
-        /* Beyond this nothing would fit anyway; below it no product of three counts overflows. */
+        /* Nothing beyond this would fit anyway; below it no product of three counts overflows. */
         if (n[d] > 100000) {
             return EQP_ERR_OVERFLOW;
         }
@@ -125,7 +125,7 @@ void dd_far_count(const int64_t n[3], const bool periodic[3], int order, dd_far_
     int64_t m[3];
 
     for (int d = 0; d < 3; d++) {
-        m[d] = periodic[d] ? n[d] : 2 * n[d]; /* room for what would come round */
+        m[d] = periodic[d] ? n[d] : 2 * n[d]; /* padding against wrap-around */
     }
     *sizes = (dd_far_sizes){.nraw = (int64_t)POTENTIALS * full_size(order),
                             .nmoments = POTENTIALS * slim,
@@ -137,7 +137,6 @@ void dd_far_count(const int64_t n[3], const bool periodic[3], int order, dd_far_
                             .nkernel = (m[0] + PACK - 1) / PACK * PACK * KERNELS * kernel};
 }
 
-/* All numbers that follow from the arguments. */
 static void set_sizes(dd_far *far)
 {
     const int p = far->order;
@@ -217,7 +216,7 @@ const dd_far_sizes *dd_far_sizes_of(const dd_far *far)
     return &far->sizes;
 }
 
-/* A segment's vector, and its middle from the cell's centre, each by the nearest image. */
+/* A segment's vector, and its middle relative to the cell's centre, by nearest images. */
 INLINE void place_segment(const dd_far *far, int64_t cell, const dd_segment *segment, double dx[3], double middle[3])
 {
     const int64_t at[3] = {cell / far->n[2] / far->n[1], cell / far->n[2] % far->n[1], cell % far->n[2]};
@@ -238,7 +237,7 @@ INLINE void place_segment(const dd_far *far, int64_t cell, const dd_segment *seg
     }
 }
 
-/* Powers of a place by a full list. */
+/* Powers of a position, in a full list. */
 INLINE void set_powers(const dd_far *far, int order, const double x[3], double *powers)
 {
     powers[0] = 1.0;
@@ -351,7 +350,7 @@ static void taylor(const dd_far *far, int order, const double *slim, const doubl
     }
 }
 
-/* The coefficient at a place of a series, differentiated along d. */
+/* Coefficient of a series at an index, differentiated along d. */
 static double derived(const double *series, const int p[3], int d)
 {
     return (p[d] + 1) * series[full_at(p[0] + (d == 0), p[1] + (d == 1), p[2] + (d == 2))];
@@ -374,7 +373,7 @@ void dd_far_open(const dd_far *far, const double *local, double *field)
     const double of_psi[4] = {0.0, -axial(local, 0), -axial(local, 1), -axial(local, 2)};
 
     for (int c = 0; c < 9; c++) {
-        /* The value of a potential is of no use: its place brings the Laplacian of the neutral background. */
+        /* A potential's value is unused: its slot has the Laplacian of the neutral background. */
         taylor(far, order, local + c, NULL, (double[4]){local[c]}, phi[c]);
     }
     taylor(far, order + 1, local + J, more, of_psi, psi);

@@ -37,7 +37,7 @@
 
 typedef struct dd_far dd_far;
 
-/* Numbers of a far field. Moments and local expansions are numbered by component. */
+/* Sizes of a far field. Moments and local expansions are numbered by component. */
 typedef struct dd_far_sizes {
     int64_t nraw;     /* of a cell, while segments are added */
     int64_t nmoments; /* of a cell */
@@ -49,7 +49,7 @@ typedef struct dd_far_sizes {
     int64_t nkernel;  /* numbers of a column's kernel */
 } dd_far_sizes;
 
-/* Those of a grid of n[0] x n[1] x n[2] cells. Local; nothing is checked. */
+/* Sizes for a grid of n[0] x n[1] x n[2] cells. Nothing is checked. Local. */
 void dd_far_count(const int64_t n[3], const bool periodic[3], int order, dd_far_sizes *sizes);
 
 /* A grid of n[0] x n[1] x n[2] cells from `low`, `edge` long. In a direction that is periodic (medium->box > 0) the
@@ -63,14 +63,14 @@ void dd_far_free(dd_far *far);
 
 const dd_far_sizes *dd_far_sizes_of(const dd_far *far);
 
-/* Adds a segment of a cell to the cell's raw moments [nraw]. In periodic directions the image next to the cell's centre
- * is taken; the segment may reach out of its cell. O(order^3). */
+/* Adds a segment of a cell to the cell's raw moments [nraw], at the periodic image nearest to the cell's centre; the
+ * segment may extend beyond its cell. O(order^3). */
 void dd_far_add_segment(const dd_far *far, int64_t cell, const dd_segment *segment, double *raw);
 
-/* Moments [nmoments] of raw ones, which are destroyed. */
+/* Computes moments [nmoments] from raw ones, which are destroyed. */
 void dd_far_close(const dd_far *far, double *raw, double *moments);
 
-/* A run of n components of a plane's cells: [ncells][n] real numbers into [ncolumns][2][n], real and imaginary parts,
+/* Transforms n components of a plane's cells: [ncells][n] real numbers to [ncolumns][2][n], real and imaginary parts,
  * and back. EQP_OK or EQP_ERR_MEMORY. */
 int dd_far_plane_forward(const dd_far *far, int64_t n, const double *cells, double *columns);
 int dd_far_plane_inverse(const dd_far *far, int64_t n, const double *columns, double *cells);
@@ -78,14 +78,14 @@ int dd_far_plane_inverse(const dd_far *far, int64_t n, const double *columns, do
 /* The kernel [nkernel] of a column. EQP_OK or EQP_ERR_MEMORY. */
 int dd_far_kernel(const dd_far *far, int64_t column, double *kernel);
 
-/* Where the n components from `first` on lie, of columns one after another: those of plane x at at[x], for each column
+/* Positions of the n components from `first` on, in consecutive columns: those of plane x at at[x], for each column
  * real parts [n], then imaginary ones. */
 typedef struct dd_far_run {
     int64_t first, n;
     double *const *at; /* [nplanes] (borrowed) */
 } dd_far_run;
 
-/* Local expansions of a column out of its moments: both in runs that together are all components. place: of the column
+/* Local expansions of a column from its moments; the runs of each together cover all components. place: of the column
  * in the runs. EQP_OK or EQP_ERR_MEMORY. */
 int dd_far_column(const dd_far *far, int64_t column, int64_t place, const double *kernel, int64_t nin,
                   const dd_far_run *in, int64_t nout, const dd_far_run *out);
@@ -93,10 +93,10 @@ int dd_far_column(const dd_far *far, int64_t column, int64_t place, const double
 /* The stress in a cell [nfield]. */
 void dd_far_open(const dd_far *far, const double *local, double *field);
 
-/* That at a place from the cell's centre: xx yy zz yz zx xy, in the unit of mu. */
+/* The stress at a position relative to the cell's centre: xx yy zz yz zx xy, in the unit of mu. */
 void dd_far_stress(const dd_far *far, const double *field, const double x[3], double stress[6]);
 
-/* Nodal forces, on x1 and then on x2, on a segment of a cell: exact for the polynomial. */
+/* Nodal forces, on x1 and then on x2, on a segment of a cell; exact for the polynomial. */
 void dd_far_force(const dd_far *far, int64_t cell, const double *field, const dd_segment *segment, double force[6]);
 
 #endif

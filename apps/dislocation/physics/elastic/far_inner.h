@@ -11,8 +11,8 @@
 enum {
     POTENTIALS = 10, /* phi_mk at 3 m + k, then J */
     J = 9,
-    KERNELS = 4,  /* that of 1/R, and those of 1/R times x, y, z, through which G acts on J */
-    PACK = 8,     /* numbers that are worked on at a time */
+    KERNELS = 4,  /* of 1/R, and of 1/R times x, y, z, through which G acts on J */
+    PACK = 8,     /* numbers processed at a time */
     STRESSES = 8, /* 6 components, filled up to a pack */
     MOST_POINTS = (DD_FAR_MOST_ORDER + 3) / 2,
     MOST_FULL = (DD_FAR_MOST_ORDER + 2) * (DD_FAR_MOST_ORDER + 3) * (DD_FAR_MOST_ORDER + 4) / 6
@@ -20,7 +20,8 @@ enum {
 
 typedef double pack __attribute__((__vector_size__(PACK * sizeof(double)), __aligned__(8)));
 
-/* Functions compiled once for each instruction set; operations are not fused, so that all sets give the same bits. */
+/* Functions are compiled once for each instruction set; operations are not fused, so that all sets give the same
+ * bits. */
 #define INLINE __attribute__((__always_inline__)) static inline
 #ifdef __x86_64__
 #define FOR_ISAS(X) X(avx512f) X(avx2)
@@ -43,10 +44,10 @@ struct dd_far {
     int order;
     int nslim, kernel_order, kernel_slim, kernel_all; /* kernel_all: slim ones, then twice along z */
     dd_far_sizes sizes;
-    int64_t m[3], half; /* lengths of the transforms; wave numbers along z that count */
+    int64_t m[3], half; /* lengths of the transforms; independent wave numbers along z */
     int64_t packs;      /* of PACK wave numbers along x */
     dd_dft dft[3];
-    double trace;    /* what the neutral background adds to second derivatives: 4 pi over the volume, or 0 */
+    double trace;    /* neutral background's part of second derivatives: 4 pi over the volume, or 0 */
     short *pair;     /* [(order + 2)^2][nslim] place in kernel_all of the sum of two slim derivatives; owned */
     int (*power)[3]; /* [full list of order + 1]; owned */
     int (*up)[2];    /* [full list of order + 1] one derivative less, and along what; owned */
@@ -55,7 +56,7 @@ struct dd_far {
     double point[MOST_POINTS], weight[MOST_POINTS]; /* Gauss-Legendre on (-1/2, 1/2) */
     /* for kernels */
     double beta;      /* Ewald's; 0: none */
-    int64_t reach[3]; /* offsets that the table has: 0 to reach */
+    int64_t reach[3]; /* offsets in the table: 0 to reach */
     double *table;    /* [offsets][KERNELS][kernel_slim]; owned */
 };
 
@@ -76,7 +77,7 @@ static inline int slim_at(int x, int y, int z)
     return order * order + (z == 0 ? y : order + 1 + y);
 }
 
-/* Among the derivatives twice along z. */
+/* Index among the derivatives twice along z. */
 static inline int third_at(int x, int y)
 {
     return (x + y) * (x + y + 1) / 2 + y;

@@ -16,9 +16,9 @@
 #include <string.h>
 
 #define PI 3.14159265358979323846
-/* Either part of Ewald's sum is cut where exp(-square) is 2e-12. */
+/* Both parts of Ewald's sum are cut where exp(-square) is 2e-12. */
 #define SQUARE 27.0
-#define BETA 1.2 /* by the width of a cell: the table then reaches some four cells */
+#define BETA 1.2 /* per width of a cell: the table then reaches about four cells */
 #define MOST_DERIVATIVES (2 * DD_FAR_MOST_ORDER + 2)
 
 /* (1/r d/dr)^n of erfc(beta r)/r, or of 1/r for beta 0. */
@@ -54,8 +54,8 @@ static void set_near_radial(double beta, double square, int n, double *f)
     }
 }
 
-/* The slim derivatives of a function of r at a place, from those of its radial part: by L. E. McMurchie, E. R.
- * Davidson, J. Comput. Phys. 26 (1978) 218, eq. 4.6. */
+/* Slim derivatives of a function of r at a position, from those of its radial part: L. E. McMurchie, E. R. Davidson, J.
+ * Comput. Phys. 26 (1978) 218, eq. 4.6. */
 static void derive(int order, const double *f, const double x[3], double *slim)
 {
     double lower[MOST_DERIVATIVES * MOST_DERIVATIVES];
@@ -78,7 +78,6 @@ static void derive(int order, const double *f, const double x[3], double *slim)
     }
 }
 
-/* All kernels at an offset in cells. */
 static void fill_offset(const dd_far *far, const int64_t offset[3], double *kernels)
 {
     const int n = far->kernel_slim;
@@ -133,8 +132,7 @@ done:
     return code;
 }
 
-/* Which components are odd along x, y and z, [KERNELS][kernel_slim] by bits, and the sign that is left of i's powers.
- */
+/* Components that are odd along x, y and z, [KERNELS][kernel_slim] as bits, and the sign that remains of i's powers. */
 static void set_parities(const dd_far *far, unsigned char *odd, signed char *sign)
 {
     for (int kernel = 0; kernel < KERNELS; kernel++) {
@@ -157,7 +155,7 @@ static void set_parities(const dd_far *far, unsigned char *odd, signed char *sig
 static void add_layer(int n, const unsigned char *odd, int d, int64_t offset, double phase, const double *from,
                       double *to)
 {
-    const double twice = offset == 0 ? 1.0 : 2.0; /* the negative one, too */
+    const double twice = offset == 0 ? 1.0 : 2.0; /* includes the negative one */
     const double factor[2] = {twice * cos(phase * (double)offset), twice * sin(phase * (double)offset)};
 
     for (int i = 0; i < n; i++) {
@@ -193,10 +191,10 @@ static void add_wave(const dd_far *far, const double k[3], double factor, double
     }
 }
 
-/* All wave numbers of the lattice that look like this one on the grid. */
+/* Adds all wave numbers of the lattice that are aliases of this one on the grid. */
 static void add_waves(const dd_far *far, const int64_t wave[3], double *kernels)
 {
-    const double factor = 1.0 / (double)(far->n[0] * far->n[1] * far->n[2]); /* one over the volume */
+    const double factor = 1.0 / (double)(far->n[0] * far->n[1] * far->n[2]);
     const double most = 4.0 * far->beta * far->beta * SQUARE;
     int64_t most_of[3];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transforms of planes and columns, and the product with the kernels. All that is done side by side stays apart and no
- * operation is fused, so that every instruction set gives the same bits. */
+/* Transforms of planes and columns, and the product with the kernels. Lanes never mix and no operation is fused, so
+ * that every instruction set gives the same bits. */
 #include "far_inner.h"
 
 #include <equipoise/more/base.h>
@@ -10,7 +10,7 @@
 
 enum { LANES = 2 }; /* packs of components that are transformed at a time */
 
-/* A complex number for each of some components. */
+/* A complex number for each of several components. */
 typedef struct item {
     pack re[LANES], im[LANES];
 } item;
@@ -57,7 +57,7 @@ INLINE void sum_and_difference_i(const item *a, const item *b, double s, item *s
     }
 }
 
-/* Transforms of r items, `apart` from each other, into out[r]; behind it is room for r more. sign: -1 back. */
+/* Transforms r items, `apart` from each other, into out[r], followed by room for r more. sign: -1 back. */
 INLINE void butterfly(const dd_dft *dft, int r, double sign, const item *in, int64_t apart, item *out)
 {
     if (r == 2) {
@@ -92,7 +92,6 @@ INLINE void butterfly(const dd_dft *dft, int r, double sign, const item *in, int
     }
 }
 
-/* Items of a transform's scratch. */
 static int64_t scratch_of(const dd_dft *dft)
 {
     int largest = 0;
@@ -103,7 +102,7 @@ static int64_t scratch_of(const dd_dft *dft)
     return dft->n + 2 * (int64_t)largest;
 }
 
-/* A transform in place: by Stockham's order of stages. sign: 1 forward, -1 back. scratch: [scratch_of()]. */
+/* In-place transform in Stockham's order of stages. sign: 1 forward, -1 back. scratch: [scratch_of()]. */
 INLINE void transform(const dd_dft *dft, double sign, item *line, item *scratch)
 {
     item *from = line, *to = scratch, *out = scratch + dft->n;
@@ -132,7 +131,7 @@ INLINE void transform(const dd_dft *dft, double sign, item *line, item *scratch)
     }
 }
 
-/* Some of n components, from c on, into an item, and back. NULL: zeros. */
+/* Moves the components from c on, of n, into an item, and back. NULL: zeros. */
 INLINE void load(const double *re, const double *im, int64_t n, int64_t c, item *to)
 {
     const int64_t some = n - c < LANES * PACK ? n - c : LANES * PACK;
@@ -196,7 +195,7 @@ INLINE void inverse_some(const dd_far *far, int64_t n, int64_t c, const double *
         }
     }
     for (int64_t y = 0; y < ny; y++) {
-        for (int64_t z = 0; z < mz; z++) { /* what is real has conjugate waves on the other side */
+        for (int64_t z = 0; z < mz; z++) { /* real input has conjugate waves on the other side */
             const item *from = &plane[y * half + (z < half ? z : mz - z)];
             line[z] = *from;
             for (int l = 0; l < LANES && z >= half; l++) {
@@ -215,7 +214,6 @@ typedef struct wave {
     pack re, im;
 } wave;
 
-/* Times i to a power. */
 INLINE wave times_i(wave a, int power)
 {
     switch (power % 4) {
@@ -242,7 +240,7 @@ INLINE void complete_kernel(const dd_far *far, const pack *slim, pack *all)
     }
 }
 
-/* Contribution of the neutral background to them, at wave number 0. */
+/* Adds the neutral background to them, at wave number 0. */
 INLINE void add_background(const dd_far *far, pack *kernels)
 {
     double *at = (double *)(void *)kernels;
@@ -279,8 +277,8 @@ INLINE void multiply(const dd_far *far, const pack *kernels, const short *pair, 
     memcpy(out, sum, sizeof sum);
 }
 
-/* Local expansions of PACK wave numbers. in, g: of moments times i to the power of their order. zero: the first of them
- * is wave number 0. */
+/* Local expansions of PACK wave numbers. in, g: moments times i to the power of their order. zero: the first one is
+ * wave number 0. */
 INLINE void solve_pack(const dd_far *far, const pack *kernel, bool zero, const wave *in, const wave *g, pack *kernels,
                        wave *out)
 {
@@ -308,7 +306,6 @@ INLINE void solve_pack(const dd_far *far, const pack *kernel, bool zero, const w
     }
 }
 
-/* Scratch of a column. */
 typedef struct column {
     item *line, *scratch;
     wave *in, *out; /* [packs][components] */
@@ -394,7 +391,6 @@ INLINE void solve_all(const dd_far *far, bool zero, int64_t place, const double 
     }
 }
 
-/* Functions compiled for each instruction set. */
 typedef void plane_function(const dd_far *far, int64_t n, int64_t c, const double *from, item *plane, item *line,
                             item *scratch, double *to);
 typedef void column_function(const dd_far *far, bool zero, int64_t place, const double *kernel, int64_t nin,
@@ -435,7 +431,6 @@ static functions choose(void)
     return (functions){forward_plain, inverse_plain, solve_plain};
 }
 
-/* Items for a plane, and for a line of it with its scratch. */
 static int create_plane(const dd_far *far, item **plane, item **line, item **scratch)
 {
     const int64_t longest = far->m[1] > far->m[2] ? far->m[1] : far->m[2], n = far->m[1] * far->half;
@@ -449,7 +444,7 @@ static int create_plane(const dd_far *far, item **plane, item **line, item **scr
     return code;
 }
 
-/* A plane there or back, some components at a time. */
+/* Transforms a plane forward or back, some components at a time. */
 static int transform_plane(const dd_far *far, plane_function *function, int64_t n, const double *from, double *to)
 {
     item *plane = NULL, *line, *scratch;

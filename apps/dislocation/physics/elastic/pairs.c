@@ -69,7 +69,7 @@ int dd_pairs_choose(dd_isa isa, dd_pairs_fn *fn, dd_isa *chosen)
     return EQP_OK;
 }
 
-/* The segment's tangent and the parts of its Burgers vector. \return its length */
+/* A segment's tangent and the parts of its Burgers vector. \return its length */
 static double parts_of(const dd_segment *segment, double tangent[3], double *screw, double edge[3])
 {
     double length;
@@ -88,7 +88,7 @@ static double parts_of(const dd_segment *segment, double tangent[3], double *scr
     return length;
 }
 
-/* With L the length and Ra = sqrt(L^2 + a^2): the factor of the edge part in the force on the second end. */
+/* With L the length and Ra = sqrt(L^2 + a^2): factor of the edge part in the force on the second end. */
 static double self_factor(const dd_medium *medium, double length, double screw)
 {
     const double nu = medium->nu, a = medium->a, ra = hypot(length, a);

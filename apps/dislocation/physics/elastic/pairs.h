@@ -19,13 +19,13 @@ typedef struct dd_medium {
     double box[3]; /* edges of a periodic box; 0: free in that direction */
 } dd_medium;
 
-/* Sense from x1 to x2; burgers belongs to that sense. */
+/* burgers belongs to the sense from x1 to x2. */
 typedef struct dd_segment {
     double x1[3], x2[3], burgers[3];
 } dd_segment;
 
-/* Many segments, column by column, so that kernels read them side by side. Columns are readable (and forces writable)
- * for DD_LANES places beyond the last segment. */
+/* Segments by column, for vector loads. Columns are readable (and forces writable) for DD_LANES places beyond the last
+ * segment. */
 #define DD_LANES 8
 typedef struct dd_columns {
     double *at[9];    /* x1 y1 z1, x2 y2 z2, burgers x y z */
@@ -37,7 +37,7 @@ typedef struct dd_run {
     int64_t first, n;
 } dd_run;
 
-/* Computed pairs: near-parallel pairs take another formula and several times the time. */
+/* Computed pairs; near-parallel pairs use another formula and take several times the time. */
 typedef struct dd_pair_counts {
     int64_t general, parallel;
 } dd_pair_counts;
@@ -55,7 +55,7 @@ typedef void (*dd_pairs_fn)(const dd_medium *medium, const dd_segment *target, c
 typedef enum dd_isa { DD_ISA_AUTO, DD_ISA_PLAIN, DD_ISA_AVX2, DD_ISA_AVX512 } dd_isa;
 #define DD_ISAS 4
 
-/* "auto", "plain", "avx2", "avx512"; NULL for any other number. */
+/* "auto", "plain", "avx2", "avx512"; NULL for any other value. */
 const char *dd_isa_name(dd_isa isa);
 
 /** The kernel for an instruction set; DD_ISA_AUTO: the fastest that this CPU has.
@@ -64,10 +64,10 @@ const char *dd_isa_name(dd_isa isa);
  * \return EQP_OK, EQP_ERR_ARGUMENT for an unknown number, EQP_ERR_STATE if the CPU or the build does not have it */
 int dd_pairs_choose(dd_isa isa, dd_pairs_fn *fn, dd_isa *chosen);
 
-/* True if a pair counts as parallel, exactly as the kernels decide. */
+/* True if a pair counts as parallel, with exactly the kernels' decision. */
 bool dd_pairs_parallel(const dd_medium *medium, const dd_segment *target, const dd_segment *source);
 
-/* The kernels, for code that chooses itself. */
+/* Kernels, for callers with their own choice. */
 extern const dd_pairs_fn dd_pairs_plain, dd_pairs_avx2, dd_pairs_avx512;
 
 /* ---- Forces on a segment that do not depend on any other one: of its own stress, its core, the applied stress. In the
@@ -81,7 +81,7 @@ void dd_self_elastic(const dd_medium *medium, const dd_segment *segment, double 
  * and edge parts of the Burgers vector. */
 void dd_self_force(const dd_medium *medium, const dd_segment *segment, double force[6]);
 
-/* Sets the Peach-Koehler force of a uniform stress: xx yy zz yz zx xy, in the unit of mu. Half of it at either end. */
+/* Sets the Peach-Koehler force of a uniform stress (xx yy zz yz zx xy, in the unit of mu), half of it at each end. */
 void dd_peach_koehler(const double stress[6], const dd_segment *segment, double force[6]);
 
 #endif

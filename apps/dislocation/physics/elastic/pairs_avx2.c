@@ -53,13 +53,13 @@ static inline vector inverse_root(vector x)
     return r + r * e * (0.5 + e * (0.375 + e * (0.3125 + e * 0.2734375)));
 }
 
-/* Instructions that gather are slow on many processors. */
+/* Gather instructions are slow on many processors. */
 static inline vector gathered(const double *p, const int64_t index[LANES])
 {
     return _mm256_setr_pd(p[index[0]], p[index[1]], p[index[2]], p[index[3]]);
 }
 
-/* Compilers may fuse a product with the sum it goes into; not beyond this. */
+/* Keeps compilers from fusing a product into the following sum. */
 static inline vector rounded(vector x)
 {
     __asm__("" : "+x"(x));

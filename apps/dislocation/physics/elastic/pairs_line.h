@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Integrals along a straight line, in closed form, for one type of number: see pairs_formula.h for the macros to
- * defined (REAL, MASK, LESS, SELECT, WIDE, INVERSE, INVERSE_ROOT, LOG). No include guard. */
+/* Integrals along a straight line, in closed form, for one type of number: see pairs_formula.h for the macros (REAL,
+ * MASK, LESS, SELECT, WIDE, INVERSE, INVERSE_ROOT, LOG). No include guard. */
 
 /* Integrals of q^i / Ra^3 and 3 q^i / Ra^5. */
 typedef struct dd_line {

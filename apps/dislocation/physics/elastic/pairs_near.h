@@ -8,14 +8,14 @@
 #define DD_PI 3.14159265358979323846
 #define DD_INLINE static inline __attribute__((always_inline))
 
-/* Which pairs take the formula of nearly parallel ones, see dd_parallel() in pairs_simd.h: an error of the closed form
- * of 3e-8 by that estimate; the squares of 2 lengths sqrt(e) / s and of 2 lengths of the shorter segment. */
+/* Conditions of the near-parallel formula, see dd_parallel() in pairs_simd.h: an error of the closed form of 3e-8 by
+ * that estimate; the squares of 2 lengths sqrt(e) / s and of 2 lengths of the shorter segment. */
 #define DD_PARALLEL_LOSS 1e17
 #define DD_PARALLEL_CROSSING 4
 #define DD_PARALLEL_FAR 4
 
 /* The same for pairs of very different lengths: squares of the ratio of lengths, and of the distance in units of the
- * shorter one. */
+ * shorter length. */
 #define DD_LOPSIDED 1e6
 #define DD_LOPSIDED_AWAY 16
 
@@ -45,12 +45,12 @@ extern const double dd_gauss_few_sum[DD_GAUSS_FEW_RULES];
 /* That sum for a singularity at y = at +- i up and the interval t1 to t2 of t, y = centre + height sinh(t). */
 double dd_sum_of(double at, double up, double centre, double height, double t1, double t2);
 
-/* The target, as all its pairs need it. */
+/* A target's data for all of its pairs. */
 typedef struct dd_target {
     double x1[3], span[3], mid[3], burgers[3], tangent[3], length, square;
 } dd_target;
 
-/* Here, for every instruction set to have the same bits. */
+/* Not inlined, so that every instruction set has the same bits. */
 dd_target dd_target_of(const dd_segment *segment);
 
 static inline double dd_dot(const double a[3], const double b[3])

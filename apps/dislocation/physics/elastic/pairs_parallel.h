@@ -68,7 +68,6 @@ DD_INLINE dd_density dd_density_of(REAL c, REAL s, REAL dist, REAL x2, REAL x3, 
     };
 }
 
-/* A density at h: factors of the integrals. */
 typedef struct dd_factors {
     REAL k10, k11, m10, m11, m12, k30, k31, m30, m31, m32;
 } dd_factors;
@@ -89,13 +88,11 @@ DD_INLINE dd_factors dd_factors_at(const dd_density *d, REAL h)
     };
 }
 
-/* A point of A in each lane. */
 typedef struct dd_near_point {
     REAL y, weight;
 } dd_near_point;
 #define DD_NEAR_POINTS (DD_GAUSS_MOST / LANES)
 
-/* The integrals along B at a point. */
 typedef struct dd_near_line {
     REAL foot, h, ratio;
     dd_line line;

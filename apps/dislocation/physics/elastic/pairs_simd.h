@@ -8,7 +8,7 @@ typedef struct dd_sources {
     REAL x1[3], span[3], burgers[3], square, length;
 } dd_sources;
 
-/* Its products are rounded, for every instruction set to have the same bits. */
+/* Products are rounded, so that every instruction set has the same bits. */
 DD_INLINE REAL dd_rounded_dot(const REAL a[3], const REAL b[3])
 {
     return ROUNDED(a[0] * b[0]) + ROUNDED(a[1] * b[1]) + ROUNDED(a[2] * b[2]);
@@ -57,7 +57,7 @@ DD_INLINE MASK dd_parallel(const dd_medium *medium, const dd_target *t, const dd
     const REAL sine = nn * nn * nn * (near4 * near4), far = both * both * both * (far2 * far2);
     const REAL e = ROUNDED(medium->a * medium->a * nn) + ROUNDED(rn * rn);
     const REAL crossing = ROUNDED(nn * nn * short2) - ROUNDED(DD_PARALLEL_CROSSING * both * e);
-    /* Far from each other no lines cross within them. */
+    /* Distant lines do not cross within the segments. */
     const REAL crossed = SELECT(LESS(DD_PARALLEL_FAR * short2, gap2), WIDE(-1), crossing);
     /* A short segment away from a very long one: rho has no meaning, and points along the short one are exact. */
     const REAL along = SELECT(is_longer, dd_rounded_dot(mid, v), dd_rounded_dot(mid, target));
@@ -69,13 +69,13 @@ DD_INLINE MASK dd_parallel(const dd_medium *medium, const dd_target *t, const dd
     return LESS(DD_PARALLEL_LOSS * sine, either);
 }
 
-/* Near-parallel pairs of a target, until there is one for each lane. */
+/* Near-parallel pairs of a target, collected until every lane has one. */
 typedef struct dd_waiting {
     int64_t source[LANES];
     int n;
 } dd_waiting;
 
-/* Computes the waiting pairs; what acts on the target is added lane by lane. */
+/* Computes the waiting pairs; forces on the target are added lane by lane. */
 static void dd_waiting_end(dd_waiting *waiting, const dd_medium *medium, const dd_target *t, const dd_columns *c,
                            REAL k1, REAL k2, REAL sum[6])
 {
@@ -109,7 +109,7 @@ static void dd_waiting_end(dd_waiting *waiting, const dd_medium *medium, const d
     waiting->n = 0;
 }
 
-/* General pairs of the LANES sources from i on, those of the bits. */
+/* Adds the general pairs of those of the LANES sources from i on that are in the bits. */
 DD_INLINE void dd_general_add(const dd_medium *medium, const dd_target *t, const dd_columns *c, int64_t i,
                               const dd_sources *s, unsigned bits, REAL k1, REAL k2, REAL sum[6])
 {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_LEGS 64 /* at most */
+#define MOST_LEGS 64
 
 /* A polygon line of nlegs straight legs from corner[j] to corner[j + 1], not folded into the box. Where it is closed
  * the last corner is the first one or a periodic image of it. */
@@ -22,8 +22,8 @@ typedef struct dd_outline {
 } dd_outline;
 
 typedef struct dd_shape {
-    bool closed; /* else both ends are pinned */
-    /* Legs, and the length of the longest leg that an object can have. */
+    bool closed; /* false: both ends are pinned */
+    /* Number of legs, and length of an object's longest possible leg. */
     void (*size)(const dd_generator *generator, int *nlegs, double *longest);
     /* Largest extent of an object in units of the box's edge; objects that close through the box need no check. */
     double (*extent)(const dd_generator *generator);
@@ -31,7 +31,7 @@ typedef struct dd_shape {
     void (*make)(const dd_generator *generator, uint64_t object, dd_outline *outline);
 } dd_shape;
 
-/* Places of the kinds' own keys. */
+/* Keys of each kind. */
 enum { DD_KEY_LENGTH = DD_KEY_OWN, DD_KEY_ANGLE };   /* frank-read */
 enum { DD_KEY_RADIUS = DD_KEY_OWN, DD_KEY_SIDES };   /* loops */
 enum { DD_KEY_ALONG = DD_KEY_OWN };                  /* lines */
@@ -39,7 +39,7 @@ enum { DD_KEY_CORNERS = DD_KEY_OWN, DD_KEY_SPREAD }; /* chains */
 
 #define PI 3.14159265358979323846
 
-/* Draws of an object: the object is the stream, these are the counters. */
+/* Random draws of an object: the object is the stream, these are the counters. */
 enum { DRAW_PLANE, DRAW_BURGERS, DRAW_SIGN, DRAW_LINE, DRAW_PLACE, DRAW_CORNER = DRAW_PLACE + 3 };
 
 static int draw_below(const dd_generator *generator, uint64_t object, int what, uint64_t n)
@@ -59,7 +59,7 @@ static void draw_place(const dd_generator *generator, uint64_t object, double x[
     }
 }
 
-/* Signs of one of the four {111} planes: its normal is sign / sqrt(3). */
+/* Signs of one of the four {111} planes, whose normal is sign / sqrt(3). */
 static void plane_signs(int plane, double sign[3])
 {
     sign[0] = (plane & 1) != 0 ? -1.0 : 1.0;
@@ -75,14 +75,14 @@ static void line_110(const double sign[3], int number, double d[3])
     d[(number + 2) % 3] = -sign[(number + 2) % 3];
 }
 
-/* The <112> direction in the plane that is perpendicular to line_110 of the same number. */
+/* The <112> direction in the plane, perpendicular to the line_110 of the same number. */
 static void line_112(const double sign[3], int number, double d[3])
 {
     memcpy(d, sign, 3 * sizeof d[0]);
     d[number] = -2.0 * sign[number];
 }
 
-/* A random slip system: signs of the plane, the Burgers vector (length 1), and the plane's normal. */
+/* Draws a slip system: signs of the plane, the Burgers vector (length 1), and the plane's normal. */
 static void draw_system(const dd_generator *generator, uint64_t object, double sign[3], double burgers[3],
                         double normal[3])
 {
@@ -145,7 +145,8 @@ static void rhombus(const double d[3], double side, double corner[4][3])
 {
     double edge[2][3];
 
-    /* A plane holds d = (.., p, q) if its signs there are p and -q; the sign where d is 0 tells the two apart. */
+    /* A plane contains d = (.., p, q) if its signs there are p and -q; the sign where d is 0 distinguishes the two
+     * planes. */
     for (int e = 0; e < 2; e++) {
         double sign[3], across[3];
         bool first = true;
@@ -196,7 +197,7 @@ static void loop_make(const dd_generator *generator, uint64_t object, dd_outline
         dd_v3_cross(outline->burgers, leg, n);
         dd__unit(n, outline->normal[k]);
     }
-    /* Of interstitials or of vacancies. */
+    /* Interstitial or vacancy loops. */
     if (draw_below(generator, object, DRAW_SIGN, 2) == 1) {
         for (int i = 0; i < 3; i++) {
             outline->burgers[i] = -outline->burgers[i];
@@ -214,7 +215,7 @@ static double line_length(const dd_generator *generator, bool along_112)
     return (along_112 ? sqrt(6.0) : sqrt(2.0)) * generator->value[DD_KEY_BOX];
 }
 
-/* Legs on the straight way from a random place to its image, all on one plane; true corners come later. */
+/* Legs on the straight line from a random place to its image, all on one plane; the actual corners come later. */
 static void draw_line(const dd_generator *generator, uint64_t object, bool along_112, int nlegs, dd_outline *outline)
 {
     double sign[3], d[3], place[3];
@@ -250,7 +251,7 @@ static void line_make(const dd_generator *generator, uint64_t object, dd_outline
 static const dd_shape shape_lines = {
     .closed = true, .size = line_size, .extent = NULL, .least_pieces = 1, .make = line_make};
 
-/* How far a corner may lie off the straight line, to either side. */
+/* Largest distance of a corner from the straight line, to either side. */
 static double chain_spread(const dd_generator *generator)
 {
     return generator->value[DD_KEY_SPREAD] * line_length(generator, false) / generator->value[DD_KEY_CORNERS];
@@ -342,14 +343,14 @@ double dd_generator_maxseg(const dd_generator *generator)
     return fmin(generator->value[DD_KEY_MAXSEG], LARGEST_SHARE * generator->value[DD_KEY_BOX]);
 }
 
-/* Segments per leg: the same for all legs of all objects, so that tags follow from object numbers. */
+/* Segments per leg, the same for all legs of all objects, so that tags follow from object numbers. */
 static int64_t count_pieces(const dd_generator *generator, int *nlegs)
 {
     const dd_shape *shape = shape_of(generator);
     double longest;
 
     shape->size(generator, nlegs, &longest);
-    /* A bit more than enough: rounding must not make a segment longer than the limit. */
+    /* Slightly more than enough, so that rounding makes no segment longer than the limit. */
     int64_t pieces = (int64_t)ceil(longest / dd_generator_maxseg(generator) * (1.0 + 1e-6));
     return pieces > shape->least_pieces ? pieces : shape->least_pieces;
 }
@@ -367,7 +368,7 @@ int64_t dd_generator_nodes(const dd_generator *generator)
     return nlegs * pieces + (shape_of(generator)->closed ? 0 : 1);
 }
 
-/* Each value is in its range; all together make objects that fit into the box and tags that fit into 64 bits. */
+/* Checks ranges, that objects fit into the box, and that tags fit into 64 bits. */
 static int check(const dd_generator *generator, eqp_message *message)
 {
     const app_recipe_kind *kind = generator->kind;
@@ -402,7 +403,7 @@ done:
 
 /* --- nodes --- */
 
-/* How the nodes of an object follow from its outline. */
+/* Parameters of the nodes, common to all objects. */
 typedef struct plan {
     bool closed;
     int nlegs;
@@ -437,7 +438,7 @@ static int add_node(const plan *p, const dd_outline *outline, int64_t k, dd_netw
         node.x[i] = x < p->low[i] + p->box[i] ? x : p->low[i];
     }
     if (p->closed || k > 0) {
-        /* The segment before node k is of the leg that ends there. */
+        /* The segment before node k belongs to the leg that ends there. */
         int before = (int)((k > 0 ? k - 1 : last) / p->pieces);
         code =
             add_arm(&node, p->first + (dd_tag)(k > 0 ? k - 1 : last), -1.0, outline->burgers, outline->normal[before]);

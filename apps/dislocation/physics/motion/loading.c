@@ -12,7 +12,7 @@ void dd_swept_area(const double x1[3], const double x2[3], const double y1[3], c
 {
     double one[3], other[3], product[3];
 
-    /* Half the product of the diagonals: the triangles' sum, with less to cancel. */
+    /* Half the product of the diagonals equals the triangles' sum, with less cancellation. */
     for (int i = 0; i < 3; i++) {
         one[i] = y2[i] - x1[i];
         other[i] = y1[i] - x2[i];
@@ -89,7 +89,7 @@ int dd_loading_init(dd_loading *loading, dd_loading_kind kind, const dd_medium *
     return EQP_OK;
 }
 
-/* To the sign that the rate has at this time. */
+/* Sets the sign of the rate at this time. */
 static void turn(dd_loading *loading)
 {
     const double half_cycles = rint(0.5 * fabs(loading->rate) * loading->time / loading->amplitude);

@@ -13,38 +13,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Area that a segment sweeps on its way from x1 x2 to y1 y2, as a vector: of the two triangles x1 x2 y2 and x1 y2 y1,
- * and of any other surface with the same edge. All four points are images next to each other. */
+/* Area vector that a segment sweeps from x1 x2 to y1 y2: that of the triangles x1 x2 y2 and x1 y2 y1, and of any other
+ * surface with the same edge. All four points are images next to each other. */
 void dd_swept_area(const double x1[3], const double x2[3], const double y1[3], const double y2[3], double area[3]);
 
 /* strain += (b A + A b) / (2 V), and spin += (b A - A b) / (2 V), its components yz zx xy; spin may be NULL. */
 void dd_strain_add(const double burgers[3], const double area[3], double volume, double strain[6], double spin[3]);
 
-/* Adds what n segments do that go from before to after (with the same Burgers vectors, those of `before` count). Each
- * pair of ends are images next to each other. Summed over parts of the segments (ranks) it is that of all. O(n). */
+/* Adds the strain of n segments that move from before to after; the Burgers vectors of `before` count. Each pair of
+ * ends are images next to each other. Sums over parts of the segments (ranks) add up. O(n). */
 void dd_strain_sweep(int64_t n, const dd_segment *before, const dd_segment *after, double volume, double strain[6],
                      double spin[3]);
 
 /* The same for area[3 i + j], sums of b_i A_j, such as those of dd_slip_end(). */
 void dd_strain_slip(const double area[9], double volume, double strain[6], double spin[3]);
 
-/* Total length: over the volume it is the density. O(n). */
+/* Total length; divided by the volume, the density. O(n). */
 double dd_segments_length(int64_t n, const dd_segment *segment);
 
 typedef enum dd_loading_kind { DD_CREEP, DD_STRAIN_RATE } dd_loading_kind;
 
-/* The applied stress follows from what has happened. Plain data, the same on all ranks. */
+/* Loading history and applied stress. Plain data, the same on all ranks. */
 typedef struct dd_loading {
-    dd_loading_kind kind; /* stress stays, or total strain grows at a constant rate along `direction` */
+    dd_loading_kind kind; /* constant stress, or total strain that grows at a constant rate along `direction` */
     double rate;          /* 1/s; may be negative (compression) */
-    double amplitude;     /* of cycles of the total strain: at either end the rate changes its sign; 0: none */
+    double amplitude;     /* of cycles of the total strain, at whose ends the rate changes its sign; 0: no cycles */
     double time;          /* s, of cycles: since they began */
     double direction[3];  /* unit */
     double young;         /* 2 mu (1 + nu) */
     double stress[6];     /* applied, now */
     double strain[6];     /* plastic, so far */
     double spin[3];       /* plastic, so far */
-    double total;         /* elastic and plastic strain along `direction` that the loading asked for */
+    double total;         /* elastic and plastic strain along `direction` prescribed so far */
 } dd_loading;
 
 /* EQP_OK, or EQP_ERR_ARGUMENT for a direction of no length, numbers out of range.
@@ -59,8 +59,8 @@ int dd_loading_init(dd_loading *loading, dd_loading_kind kind, const dd_medium *
  * 4). EQP_OK, or EQP_ERR_ARGUMENT for an amplitude that is not positive. */
 int dd_loading_cycle(dd_loading *loading, double amplitude, double time);
 
-/* After a step of dt in which all segments together gave this plastic strain and spin (may be NULL). At a constant rate
- * the stress grows by E (rate dt - e . strain e) along e e. */
+/* Call after a step of dt with this plastic strain and spin (NULL allowed) of all segments. At a constant rate the
+ * stress grows by E (rate dt - e . strain e) along e e. */
 void dd_loading_advance(dd_loading *loading, double dt, const double strain[6], const double spin[3]);
 
 /* e . tensor e: stress or strain along the loading direction. */

@@ -22,8 +22,8 @@ enum {
     DD_READS_BURGERS = 256
 };
 
-/* The laws: LAW(id, name, drag, in_planes, reads). `drag` fills the node's drag tensor; in_planes: of the velocity
- * stays what the glide planes of all arms allow. */
+/* The laws: LAW(id, name, drag, in_planes, reads). `drag` fills the node's drag tensor; in_planes restricts the
+ * velocity to the glide planes of all arms. */
 #define DD_MOBILITY_LAWS(LAW)                                                                                          \
     LAW(DD_FCC_0, "FCC_0", dd__drag_fcc_0, true, DD_READS_MOBILITIES)                                                  \
     LAW(DD_FCC_0B, "FCC_0b", dd__drag_fcc_0b, true, DD_READS_MOBILITIES | DD_READS_CLIMB)                              \
@@ -93,15 +93,14 @@ typedef struct dd_mobility {
     double top_speed;                              /* b/s, of shear waves; 0: none. It bounds every law */
 } dd_mobility;
 
-/* The law of a name as ParaDiS writes it, in small or capital letters. EQP_OK or EQP_ERR_UNKNOWN, and *law is
- * unchanged. */
+/* Finds a law by ParaDiS' name, in any case. EQP_OK or EQP_ERR_UNKNOWN with *law unchanged. */
 int dd_mobility_find(const char *name, dd_mobility_law *law);
 
 /* True if nodes stay in the glide planes of their arms under this law. */
 bool dd_mobility_glides(dd_mobility_law law);
 
-/* Key of the first parameter that the law reads and that is not positive and finite (cOVERa: not in its range);
- * NULL: all are good. */
+/* Key of the first parameter that the law reads and that is not positive and finite (cOVERa: out of range); NULL: all
+ * are valid. */
 const char *dd_mobility_lacks(const dd_mobility *mobility);
 
 /* DD_READS_... of a law. */

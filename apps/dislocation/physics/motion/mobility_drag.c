@@ -12,7 +12,7 @@ void dd__forbid(dd_forbidden *these, const double direction[3])
     if (these->n == 3 || !(dd__unit(direction, rest) > 0.0)) {
         return;
     }
-    /* Twice, as once leaves rounding errors of the size of what remains. */
+    /* Twice, as one pass leaves rounding errors of the size of the remainder. */
     for (int pass = 0; pass < 2; pass++) {
         dd__forbidden_take(these, rest);
         if (pass == 0 && !(dd__unit(rest, rest) > SAME_PLANE)) {
@@ -55,7 +55,7 @@ void dd__forbid_across(dd_forbidden *these, const double t[3])
     }
 }
 
-/* Orthonormal directions that are left, and how many. The axes, where nothing is forbidden. */
+/* Orthonormal directions that remain, and their number; the axes if none is forbidden. */
 static int basis(const dd_forbidden *never, double e[3][3])
 {
     dd_forbidden all = *never;

@@ -16,19 +16,18 @@ typedef struct dd_forbidden {
     double along[3][3];
 } dd_forbidden;
 
-/* Adds a direction, unless one within 0.01 of it is there: normals that come from positions are not exact.
- */
+/* Adds a direction, unless one within 0.01 of it is present: normals computed from positions are not exact. */
 void dd__forbid(dd_forbidden *these, const double direction[3]);
 
-/* All directions across the unit vector t. */
+/* Adds all directions across the unit vector t. */
 void dd__forbid_across(dd_forbidden *these, const double t[3]);
 
-/* v without its parts along these. */
+/* Removes from v its parts along these. */
 void dd__forbidden_take(const dd_forbidden *these, double v[3]);
 
 typedef struct dd_drag {
     double tensor[3][3], force[3]; /* of laws that are not linear the tensor need not be symmetric */
-    dd_forbidden never;            /* left out of the system: pinned directions, and what a law adds */
+    dd_forbidden never;            /* removed from the system: pinned directions, and those that a law adds */
 } dd_drag;
 
 /* Adds a node's drags. `drag` comes with the force and the pinned directions; a law that is not linear leaves
@@ -46,10 +45,10 @@ void dd__drag_along(dd_drag *drag, double c, const double a[3]);
 /* tensor += across (I - t t) + line t t. */
 void dd__drag_line(dd_drag *drag, double across, double line, const double t[3]);
 
-/* v with tensor v = drag->force in the directions that are left; 0 where it is singular. */
+/* Solves tensor v = drag->force in the remaining directions; v = 0 if singular. */
 void dd__drag_solve(const dd_drag *drag, double v[3]);
 
-/* Half of an arm with what all laws ask of it. */
+/* Half of an arm, with data for all laws. */
 typedef struct dd_half {
     double length;           /* of the half; 0: nothing else is set */
     double t[3], b[3], n[3]; /* unit; n: the arm's plane, else b x t, 0 of a screw without a plane */
@@ -80,7 +79,7 @@ void dd__drag_glide(dd_drag *drag, const dd_drags *drags, const dd_half *half, c
  * along its line either. */
 void dd__drag_junction(dd_drag *drag, const dd_drags *drags, const dd_half *half, bool has_two_arms);
 
-/* Parts of a half that are shorter than this fraction of it have no say. */
+/* Parts of a half shorter than this fraction of it are ignored. */
 #define DD_SHORT 1e-4
 
 /* A half taken for a screw and edges of two of b's slip planes: that of the arm, and that whose edges have the next

@@ -90,7 +90,7 @@ void dd_step_correct(int64_t n, const double *x0, const double *v0, const double
     }
 }
 
-/* The larger one, where what is no number is larger than all numbers. */
+/* The larger value; NaN counts as larger than all numbers. */
 static double larger(double largest, double other)
 {
     return other <= largest ? largest : (isnan(other) ? INFINITY : other);

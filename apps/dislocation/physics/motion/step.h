@@ -30,7 +30,7 @@
 
 typedef enum dd_step_method { DD_TRAPEZOID, DD_EULER } dd_step_method;
 
-/* Numbers of a run that do not change. */
+/* Constants of a run. */
 typedef struct dd_step_rule {
     dd_step_method method;
     double rtol;         /* largest error (trapezoid) or way (Euler) of a node per step, b, > 0 */
@@ -49,40 +49,40 @@ typedef struct dd_step_rule {
 
 typedef enum dd_verdict { DD_STEP_ACCEPT, DD_STEP_CORRECT, DD_STEP_RETRY } dd_verdict;
 
-/* Plain data, the same on all ranks; what a restart needs is dt. */
+/* Plain data, the same on all ranks; a restart needs dt only. */
 typedef struct dd_stepper {
     dd_step_rule rule;
     double dt;     /* of the current try; after ACCEPT of the next step */
     int corrected; /* corrections of this try */
     bool cut;      /* this step was tried before: dt does not grow, nor after a correction */
-    double done;   /* length of the step that was accepted last; 0: none yet */
+    double done;   /* length of the last accepted step; 0: none */
     int64_t steps, retries;
 } dd_stepper;
 
 /* dt <= 0: dt_max. EQP_OK, or EQP_ERR_ARGUMENT for numbers out of range. */
 int dd_stepper_init(dd_stepper *stepper, const dd_step_rule *rule, double dt);
 
-/* A new step. \param[in] largest  largest |v| of all nodes, b/s. EQP_OK, EQP_ERR_DATA where that is no finite number. */
+/* Begins a step. \param[in] largest largest |v| of all nodes, b/s. EQP_OK, EQP_ERR_DATA if it is not finite. */
 int dd_stepper_begin(dd_stepper *stepper, double largest);
 
-/* Judges a try by its error and way (NaN counts as too large). EQP_ERR_STATE if dt would
- * fall below dt_min: the stepper and the verdict are unchanged then. */
+/* Judges a try by its error and way (NaN counts as too large). EQP_ERR_STATE if dt would fall below dt_min; stepper and
+ * verdict are then unchanged. */
 int dd_stepper_judge(dd_stepper *stepper, double error, double way, dd_verdict *verdict);
 
 /* Positions and velocities: [3 n], x y z of each node (borrowed). */
 
-/* Velocities of a prediction: the mean of the velocities now and when the last step began, as in ParaDiS; v0 if the
- * latter is 0 0 0, which means that there was none, and in the Euler method. */
+/* Velocities of a prediction: the mean of the present velocities and those at the begin of the last step, as in
+ * ParaDiS; v0 if the latter are 0 0 0 (no last step) and in the Euler method. */
 void dd_step_guess(const dd_stepper *stepper, int64_t n, const double *v0, const double *last, double *v);
 /* x1 = x0 + dt v. */
 void dd_step_predict(int64_t n, const double *x0, const double *v, double dt, double *x1);
 /* x1 = x0 + dt/2 (v0 + v1). */
 void dd_step_correct(int64_t n, const double *x0, const double *v0, const double *v1, double dt, double *x1);
-/* The largest component of x1 - x0 - dt/2 (v0 + v1), 0 for no nodes, infinite where one is no number. */
+/* Largest component of x1 - x0 - dt/2 (v0 + v1); 0 without nodes, infinite if a component is NaN. */
 double dd_step_error(int64_t n, const double *x0, const double *v0, const double *x1, const double *v1, double dt);
-/* The largest |dt/2 (v0 + v1)|, likewise. */
+/* Largest |dt/2 (v0 + v1)|, likewise. */
 double dd_step_way(int64_t n, const double *v0, const double *v1, double dt);
-/* The largest |v|, 0 for no nodes, infinite where one is no number. */
+/* Largest |v|; 0 without nodes, infinite if one is NaN. */
 double dd_step_largest(int64_t n, const double *v);
 
 #endif

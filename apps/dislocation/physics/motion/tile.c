@@ -67,7 +67,7 @@ static void find_place(const dd_tiling *tiling, int64_t tile, int place[3])
     place[2] = (int)(tile / tiling->count[0] / tiling->count[1]);
 }
 
-/* The tile in which the image of `to` lies that is nearest to `from`, which is in this tile. */
+/* Tile of the image of `to` nearest to `from`, which is in this tile. */
 static int64_t find_neighbour(const dd_tiling *tiling, const int place[3], const double from[3], const double to[3])
 {
     int64_t tile = 0;
