@@ -246,7 +246,7 @@ TEST(pencil_others)
     goes_under(1e-9, &m, &three, &f, 15e6 * (0.9196 * 30 + 22.286 * pow(30 / 1105.0, 28.1015)), 0, 0, 30, 0, 0);
 }
 
-/* At nodes of a crystal's four Burgers vectors any force gives a velocity with nonnegative power. */
+/* At nodes of a crystal's four Burgers vectors any force gives a velocity with positive power. */
 TEST(any_force)
 {
     const double to[3][3] = {{10, -10, 3}, {0, 9, -9}, {-8, -2, 10}}, b[3][3] = {{1, 1, 1}, {1, -1, 1}, {1, 1, -1}};

@@ -4,8 +4,8 @@
 #include "stage/grid.h"
 #include "unit.h"
 
-/* Of all source cells that owners meet, no two are equally far from a third: what rounding decides, the next step would
- * change. */
+/* No two source cells within reach of a third are equally far from it: rounding would decide, and differently in the
+ * next step. */
 TEST(no_two_sources_are_equally_far_from_a_third)
 {
     const dd_grid grid = {.n = {7, 7, 7}, .ncells = 343, .width = {50, 50, 50}, .periodic = {true, true, true}};
@@ -29,8 +29,8 @@ TEST(no_two_sources_are_equally_far_from_a_third)
     assert_true(least > 1e-3);
 }
 
-/* Every item and every column is one part's, all components are in a chunk, and work adds up, by any
- * number of parts; none where nothing is far. */
+/* For any number of parts every item and column belongs to one part, all components are in a chunk, and work adds up;
+ * without far cells there is none. */
 TEST(every_far_field_is_computed_once)
 {
     static const int counts[] = {1, 2, 3, 7, 16, 60, 61, 1000, 4000};
@@ -74,7 +74,7 @@ TEST(every_far_field_is_computed_once)
     assert_true(dd_grid_has_far(&grid));
 }
 
-/* The cell of a segment from x to its other end y, and of two if there is a z, along the first direction. */
+/* Cell of a segment from x to y along the first direction; with z, of the two segments that share x. */
 static int64_t cell_along(double x, double y, double z, bool periodic, dd_tag third)
 {
     dd_arm arm[2] = {{.tag = 8}, {.tag = third}};
@@ -93,7 +93,6 @@ static int64_t cell_along(double x, double y, double z, bool periodic, dd_tag th
     return cell / 25;
 }
 
-/* Cells are 20 wide. */
 TEST(segments_lie_where_their_middle_is)
 {
     assert_int_equal(cell_along(19, 3, 0, true, 6), 0); /* the third node's tag is lower: its segment is its own */

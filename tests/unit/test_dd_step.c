@@ -6,7 +6,7 @@
 
 static const dd_step_rule defaults = DD_STEP_RULE_DEFAULTS;
 
-/* Of two nodes whose motions decay and turn. */
+/* Velocities of two nodes whose motions decay and rotate. */
 static void velocities(const double *x, double *v)
 {
     for (int j = 0; j < 2; j++) {
@@ -16,7 +16,7 @@ static void velocities(const double *x, double *v)
     }
 }
 
-/* The loop of the header: one step from x, which moves on. */
+/* One step of the header's loop; updates x. */
 static void advance(dd_stepper *stepper, double x[6])
 {
     double v0[6], v1[6], x1[6];
@@ -74,7 +74,7 @@ static double deviation(dd_step_method method, double rtol, double dt_max)
     return worst;
 }
 
-/* Bounds are those of the method's order: per step dt^2 or dt^3. */
+/* Errors per step are dt^2 or dt^3, by the method's order. */
 TEST(solutions_converge)
 {
     double coarse = deviation(DD_TRAPEZOID, 1.0, 0.02), fine = deviation(DD_TRAPEZOID, 1.0, 0.01);
@@ -88,7 +88,7 @@ TEST(solutions_converge)
     assert_true(ways < 0.02);
 }
 
-/* Corrected until it stays, the step is the implicit trapezoid, which is of second order. */
+/* Iterated to convergence the step is the implicit trapezoid, of second order. */
 TEST(corrections_converge)
 {
     double worst[2];
@@ -200,7 +200,7 @@ TEST(steps_grow_and_shrink)
         assert_ok(dd_stepper_judge(&stepper, 0.0, 0.0, &verdict));
     }
     assert_near(stepper.dt, 1.0, 0.0);
-    /* NaN is never accepted nor corrected; in the end the step is stuck. */
+    /* NaN is never accepted or corrected; finally the step is stuck. */
     assert_ok(dd_stepper_begin(&stepper, 0.0));
     for (int k = 0; k < 6; k++) {
         assert_ok(dd_stepper_judge(&stepper, k % 2 == 0 ? NAN : INFINITY, 0.0, &verdict));

@@ -66,7 +66,7 @@ static dd_tiling tile(const input *base, int a, int b, int c)
     return tiling;
 }
 
-/* All tiles, in ranges that are made from the last to the first; everything that must hold. */
+/* All tiles, in ranges generated from last to first, and all invariants. */
 static dd_network check(const input *base, const dd_tiling *tiling, int nranks)
 {
     const int64_t tiles = dd_tiling_count(tiling);
@@ -112,7 +112,6 @@ TEST(chains_repeat)
     }
 }
 
-/* One tile is the base itself. */
 TEST(one_tile_changes_nothing)
 {
     FREED_BY(free_input) input base = line(7, DD_TAG(3, 1), 9, 10);
@@ -127,7 +126,7 @@ TEST(one_tile_changes_nothing)
     }
 }
 
-/* Two copies along the line are one line twice as long; two across are two lines. */
+/* Two copies along the line are one line of twice the length; two across are two lines. */
 TEST(lines_go_on_in_the_next_tile)
 {
     FREED_BY(free_input) input base = line(0, 1, 2, 3);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Diffusion: its simulation, and whole elements that follow it. */
 #include <float.h>
 
 #include "failing_malloc.h"
@@ -13,7 +12,7 @@ FREES(eqp_hypergraph, eqp__hypergraph_free)
 
 enum { CHAIN = 8, STEPS = 64, EDGE = 20, CELLS = EDGE * EDGE, PARTS = 12 };
 
-/* Parts in a row, one element each; as measured where `measured`. */
+/* Parts in a row, one element each; measured: their loads are. */
 static eqp_part_graph *make_chain(const double load[CHAIN], bool measured)
 {
     int64_t first[CHAIN + 1] = {0}, edge[2 * CHAIN], at = 0;
@@ -72,7 +71,7 @@ TEST(chains_of_table_2_1)
     }
 }
 
-/* With the sign as printed the parts run away from each other; with that mended and gamma = 1 they would, too. */
+/* With the printed sign the parts diverge; with the sign corrected and gamma = 1 they would, too. */
 TEST(printed_form_diverges)
 {
     static const double *const load[] = {row_c, row_d};
@@ -130,7 +129,7 @@ TEST(elements_by_hand)
     assert_near(moved_max[0], 3 * 0.75, 1e-15);
 }
 
-/* Cells of a square, each with its neighbours across faces, in strips of random widths; weights between 0.5 and 1.5. */
+/* Cells of a square with neighbors across faces, in strips of random widths; weights between 0.5 and 1.5. */
 typedef struct square {
     eqp_elements e;
     double weight[CELLS];
@@ -185,7 +184,7 @@ static void fill_shares(double *share)
     }
 }
 
-/* The sum of the loads, and the number of elements where elements are alike. */
+/* Total load, and the number of elements if all are equal. */
 TEST(load_is_conserved)
 {
     double share[PARTS];
@@ -243,7 +242,7 @@ TEST(simulated_imbalance_falls)
     }
 }
 
-/* Cells of each part that hang together: none is scattered over the square. */
+/* Number of connected pieces over all parts. */
 static int pieces_of(const int *part)
 {
     static int64_t stack[CELLS];
@@ -293,7 +292,7 @@ TEST(elements_move_until_the_work_is_even)
     }
 }
 
-/* A call with one step after the other is what a code does that balances in each of its own steps. */
+/* One call with several steps equals a code that balances in each of its own steps. */
 TEST(imbalance_never_rises)
 {
     for (int c = 0; c < 6; c++) {
@@ -342,7 +341,7 @@ TEST(one_step_moves_its_flow)
 
 TEST(no_part_loses_its_last_element)
 {
-    /* A heavy element in the middle part of three, all of whose load should flow away. */
+    /* A heavy element in the middle of three parts, all of whose load should flow away. */
     const double weight[] = {1, 100, 1, 0};
     const int64_t first[] = {0, 1, 4, 5, 6}, edge[] = {1, 0, 2, 3, 1, 1};
     const int start[] = {0, 1, 2, 1};
@@ -353,7 +352,7 @@ TEST(no_part_loses_its_last_element)
     assert_memory_equal(part, start, sizeof part);
 }
 
-/* Thirty thousand elements in a row: each layer is one element, so what is looked at must not be all of them. */
+/* Thirty thousand elements in a row: each layer is one element, so the search must not visit all of them. */
 TEST(long_rows_are_no_worse)
 {
     enum { LONG = 30000 };
@@ -465,7 +464,7 @@ TEST(every_allocation_may_fail)
     assert_ok(code);
 }
 
-/* Items 0 to 3 at one end, 4 to 7 at the other: edges as often at both ends, neighbours in the order, near ones. */
+/* Items 0 to 3 at one end, 4 to 7 at the other: links of neighbors in the order, equally many at both ends. */
 TEST(near_items_are_linked)
 {
     double point[3 * CHAIN] = {0};
@@ -491,7 +490,7 @@ TEST(near_items_are_linked)
     eqp__links_free(&links);
 }
 
-/* Pin 5 is touched by items 0, 2 and 3, pin 6 by 1 and 2, pin 7 by 3 alone. */
+/* Pin 5 belongs to items 0, 2 and 3, pin 6 to 1 and 2, pin 7 to 3 alone. */
 TEST(pins_link_their_items_in_a_row)
 {
     const int64_t first[] = {0, 1, 2, 4, 6}, pin[] = {5, 6, 5, 6, 7, 5}, id[] = {5, 6};

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Graphs of elements and of parts. */
 #include <float.h>
 
 #include "cost/elements.h"
@@ -15,7 +14,6 @@ typedef struct pair {
     double weight;
 } pair;
 
-/* Elements with room for their edges. */
 typedef struct world {
     eqp_elements e;
     double weight[MOST], edge_weight[MOST_EDGES];
@@ -25,7 +23,7 @@ typedef struct world {
 
 static world w;
 
-/* Every pair at both its ends. */
+/* Lists every pair at both ends. */
 static void set_edges(int64_t n, int npairs, const pair *pairs)
 {
     int64_t at = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Evaluations: the same as adding up simulations of every phase, however they are filled. */
+/* Evaluations equal the sum of simulations of every phase, however they are filled. */
 #include <float.h>
 
 #include "move/evaluation.h"
@@ -208,8 +208,8 @@ TEST(a_step_includes_overhead)
     }
 }
 
-/* Needs are what is held, got, sent and received, or what making a map takes where that is more than messages are; and
- * a map fits where no part needs more than it has. */
+/* A part's need is what it holds, receives and sends, or what making a map takes if that exceeds the messages; a map
+ * fits if no part needs more than it has. */
 TEST(parts_need_memory)
 {
     static const eqp_memory m = {.fixed = 1e6, .held = 200, .ghost = 50, .byte = 1.5};
@@ -257,7 +257,7 @@ TEST(parts_need_memory)
     }
 }
 
-/* No less than its tables have, and a few times that at most: hash tables and buffers have room. */
+/* At least the size of its tables and a few times that at most, since hash tables and buffers have spare room. */
 TEST(an_evaluation_reports_its_size)
 {
     enum { BLOCKS = 100000, PARTS = 4 };
@@ -275,7 +275,7 @@ TEST(an_evaluation_reports_its_size)
     assert_true(grown > BLOCKS * (block + need) && grown < 5 * BLOCKS * (block + need));
 }
 
-/* Of a cycle every turn ends together, all by the plan that is best for the whole. */
+/* In a cycle every turn ends together, and all turns use the plan that is best overall. */
 TEST(a_cycle_is_the_sum_of_its_turns)
 {
     static const double times[2] = {1.0, 3.0}, wrong[2][2] = {{1, 0}, {1, INFINITY}};
@@ -331,7 +331,7 @@ TEST(evaluations_can_be_extended_after_a_result)
     assert_ok(eqp__evaluation_by_plan(e, &network, &plan, NULL, &r));
     assert_true(r.step_seconds == 0 && r.imbalance == 0 && r.messages_max == 0);
     for (int who = 0; who < 3; who++) {
-        /* Some needs may be there before anybody has declared the block. */
+        /* Some needs may precede the declaration of the block. */
         tell(&a, who, 3, e);
         const int code = eqp__evaluation_best(e, &network, &r);
         assert_true(code == EQP_OK || (who < 2 && code == EQP_ERR_UNKNOWN));
@@ -341,7 +341,7 @@ TEST(evaluations_can_be_extended_after_a_result)
     assert_same(&r, &expected);
 }
 
-/* Parts of unlike speeds: the same as loads that are divided by them, but for the mean, which is that of the work. */
+/* Unequal speeds equal loads divided by them, except that the mean is that of the work. */
 TEST(speeds_stretch_loads)
 {
     static const double speed[] = {2, 6, 4}, relative[] = {0.5, 1.5, 1.0}, load[] = {3, 3, 5};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Errors of evaluations: wrong arguments, overflow, out of memory. And packed ones: they join to the whole however it
- * was split, and no other bytes are taken. */
+/* Evaluations: wrong arguments, overflow, failed allocations. Packed ones join to the whole for any split, and damaged
+ * bytes are refused. */
 
 #include "evaluation_world.h"
 #include "failing_malloc.h"
@@ -99,7 +99,7 @@ TEST(sums_that_do_not_fit_are_errors)
     size_t size;
     void *bytes;
 
-    for (int kind = 0; kind < 4; kind++) { /* too many bytes, elements, bytes that all get, seconds */
+    for (int kind = 0; kind < 4; kind++) { /* too many bytes, elements, broadcast bytes, seconds */
         eqp_evaluation *e, *sum;
         assert_ok(eqp_evaluation_create(3, 1, out, ghosts, &e));
         assert_ok(eqp_evaluation_create(3, 1, out, ghosts, &sum));
@@ -138,7 +138,7 @@ TEST(sums_that_do_not_fit_are_errors)
     eqp_evaluation_free(e);
 }
 
-/* Packed bytes say everything, and in one way only. */
+/* Packing is unique. */
 static void assert_packs_alike(eqp_evaluation *a, eqp_evaluation *b)
 {
     void *x = NULL, *y = NULL;
@@ -183,7 +183,7 @@ TEST(invalid_bytes_are_refused)
     assert_ok(eqp__evaluation_pack(whole, &size, &packed));
     bytes = packed;
     for (size_t cut = 0; cut < size; cut++) {
-        copy = malloc(cut + 1); /* so that a sanitizer sees what reads too far */
+        copy = malloc(cut + 1); /* lets a sanitizer see reads beyond it */
         assert_non_null(copy);
         memcpy(copy, bytes, cut);
         assert_int_equal(eqp__evaluation_merge(e, cut, cut ? copy : NULL), EQP_ERR_FORMAT);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exchange plans and what they send. */
 
 #include "exchange_world.h"
 #include "failing_malloc.h"
@@ -111,7 +110,7 @@ static void assert_same_traffic(const world_traffic *a, const world_traffic *b)
     }
 }
 
-/* Every number of parts, plan and direction; the brute force checks by itself that everything arrives. */
+/* For every number of parts, plan and direction; the brute force checks that everything arrives. */
 TEST(counts_are_those_of_a_simulation_by_messages)
 {
     static world w;

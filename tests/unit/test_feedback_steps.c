@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When a run with --balance feedback makes maps: simulated ranks whose cuts follow what the object asks for. */
+/* The maps of a run with --balance feedback, on simulated ranks whose cuts follow the object's requests. */
 
 #include "methods/feedback/feedback.h"
 #include "run/feedback_steps.h"

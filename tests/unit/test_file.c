@@ -38,7 +38,6 @@ static eqp_output *create(const char *path)
     return output;
 }
 
-/* The only name in the folder that ends in ".part". */
 static const char *temporary_name(void)
 {
     static char found[300];
@@ -129,7 +128,7 @@ static bool is_link(const char *path)
     return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
 }
 
-/* By way of one link and of two, to a file that is there and to one that is not, in this folder and in another. */
+/* Through one or two links, to an existing or missing file, in this folder or another. */
 TEST(the_file_behind_a_link_is_replaced)
 {
     static const char *const text[][2] = {
@@ -180,13 +179,13 @@ TEST(what_is_no_file_is_written_directly)
         assert_int_equal(read(ends[0], text, sizeof text - 1), 3);
         assert_string_equal(text, "123");
     }
-    /* One that is given up, or whose run dies, has got nothing. */
+    /* An output that is discarded, or whose process dies, writes nothing. */
     output = create(descriptor[0]);
     fputs("4", eqp_output_stream(output));
     eqp_output_discard(output);
     assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
     assert_true(read(ends[0], text, 1) < 0 && errno == EAGAIN);
-    /* The pipe has no reader left: an error, and no signal. */
+    /* A pipe without a reader is an error without a signal. */
     close(ends[0]);
     eqp_message message;
     output = create(descriptor[0]);
@@ -195,7 +194,7 @@ TEST(what_is_no_file_is_written_directly)
     assert_non_null(strstr(message.text, "cannot be written: Broken pipe"));
     close(ends[1]);
 
-    /* Standard output that goes to a file: that file grows, and keeps its name and what is in it. */
+    /* Standard output redirected to a file: the file keeps its name and contents and grows. */
     save_text(in_folder("log"), "first, ");
     regular = open(in_folder("log"), O_WRONLY | O_APPEND);
     assert_true(regular >= 0);
@@ -249,7 +248,7 @@ static mode_t mode_of(const char *path)
     return status.st_mode & 07777;
 }
 
-/* An older file's mode, group and access control list stay, a new file has those that the umask leaves. */
+/* An older file's mode, group and access control list are kept; a new file follows the umask. */
 TEST(who_may_read_a_file_stays)
 {
     static const mode_t mode[] = {0600, 0640, 0666, 0444, 0000, 0755};
@@ -268,7 +267,7 @@ TEST(who_may_read_a_file_stays)
     for (int i = 0; i < 12; i++) {
         assert_int_equal(chmod(in_folder("a"), mode[i % 6]), 0);
         eqp_output *output = create(in_folder(i < 6 ? "a" : "link"));
-        /* During writing its permissions are not wider than those of the older file. */
+        /* The temporary file never has wider permissions than the old file. */
         assert_int_equal(mode_of(in_folder(temporary_name())), mode[i % 6] | 0600);
         assert_ok(eqp_output_publish(output, NULL));
         assert_int_equal(mode_of(in_folder("a")), mode[i % 6]);
@@ -310,7 +309,7 @@ TEST(what_cannot_be_written_is_named)
     assert_refused(eqp_output_create("", &output, &message));
     assert_null(output);
     assert_int_equal(files_in_folder(false), 3);
-    /* The longest name that a folder takes has a temporary one, too. */
+    /* A name of maximum length has a temporary name, too. */
     char longest[256];
     memset(longest, 'n', 255);
     longest[255] = '\0';
@@ -320,7 +319,7 @@ TEST(what_cannot_be_written_is_named)
     assert_int_equal(access(in_folder(longest), F_OK), 0);
 }
 
-/* By stream and by descriptor, before and after publishing: the same words, and nothing more is written. */
+/* Through a stream or descriptor, before or after publishing: the same message, and nothing more is written. */
 TEST(a_full_disk_is_told_in_one_way)
 {
     struct rlimit limit, before;
@@ -388,7 +387,7 @@ TEST(failing_allocations_leave_nothing)
     }
 }
 
-/* Runs a function in a process, which is killed once it reports that it is ready. */
+/* Runs a function in a process that is killed once it reports ready. */
 static void in_a_process_that_is_killed(void (*act)(void))
 {
     int ready[2], status;
@@ -509,7 +508,7 @@ TEST(what_is_no_lock_file_is_left_alone)
     assert_int_equal(files_in_folder(false), 3);
 }
 
-/* Many processes fight for one name again and again: never do two have it, and in the end no file is left. */
+/* Many processes compete for one name repeatedly: never do two hold it, and no file remains. */
 TEST(a_lock_is_never_had_twice)
 {
     enum { PROCESSES = 4, ROUNDS = 300 };

@@ -69,7 +69,7 @@ TEST(efficiency_of_section_3_comes_out)
     assert_true(near(spread, (89.92 - time[0]) / (2055.52 / 32), 1e-12));
 }
 
-/* With derivatives by Newton's method, without by Brent's: the same cuts. */
+/* By Newton's method with derivatives, by Brent's without. */
 TEST(all_nodes_take_the_same_time)
 {
     for (int f = 0; f < NFAMILIES; f++) {

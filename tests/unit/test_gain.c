@@ -119,7 +119,7 @@ TEST(the_cheapest_kind_is_chosen)
     of.steps = 10;
     of.load_reached = of.load_max; /* a method that reaches nothing is not called, although the mean is far below */
     assert_int_equal(chosen(&of, 0, NULL, NULL), EQP_GAIN_NONE);
-    /* Of equals the one that does less. */
+    /* Of equal methods, the one that does less. */
     of.alpha = of.beta = of.diffusive_seconds = of.decision_seconds = 0.0;
     assert_int_equal(chosen(&of, 2, bad, nothing), EQP_GAIN_NONE);
     of.load_reached = 3.0;

@@ -6,7 +6,7 @@
 
 FREES(eqp_hindsight, eqp__hindsight_free)
 
-/* Seconds of a schedule: bit s says that a map is made before step s, the first one always. */
+/* Seconds of a schedule: bit s means a map before step s; the first step always has one. */
 static double seconds_of(int n, const double *aged, double map_seconds, unsigned schedule)
 {
     double sum = 0.0;
@@ -89,13 +89,13 @@ TEST(wrong_matrices_are_refused)
     assert_true(best == 7.0 && !maps[0] && !maps[1]);
 }
 
-/* A run whose map loses `rise` more of a mean second with every step, and is renewed every `every` steps. */
+/* A run whose map loses `rise` more of a mean second with every step and is renewed every `every` steps. */
 typedef struct made_up {
     int64_t steps, every;
     double fresh, rise, price, noise;
 } made_up;
 
-/* The schedule has the steps and seconds of the run, and what the best one saves, with maps of this price. */
+/* The report has the steps and seconds of the run, and the savings of the best schedule at this price of a map. */
 static void check_schedule(const eqp_hindsight *h, const eqp_regret *regret, double price)
 {
     HEAP eqp_hindsight_stretch *stretch = NULL;
@@ -174,7 +174,7 @@ TEST(regret_is_what_the_best_schedule_saves)
 TEST(no_gain_is_no_regret)
 {
     const made_up even = {1000, 1000, 0.02, 0.0, 0.2, 0.0};
-    made_up noisy = {1000, 1000, 0.1, 0.0, 1.0, 0.05}; /* noise is no age */
+    made_up noisy = {1000, 1000, 0.1, 0.0, 1.0, 0.05}; /* noise is not ageing */
     eqp_regret regret;
     FREED(eqp_hindsight) *h = NULL;
 
@@ -208,7 +208,7 @@ TEST(unknown_increments_are_the_mean_of_known_ones)
     assert_near(regret.best, best_of(&of), 1e-9);
 }
 
-/* However many steps: neighbours are taken together, sums stay, and what is found stays near. */
+/* For any number of steps: neighbors are merged, sums are exact, results approximate. */
 TEST(long_runs_are_summarized)
 {
     for (int64_t steps = 2047; steps <= (slow_here() ? 5000 : 30000); steps = steps * 2 - 1) {
@@ -225,14 +225,13 @@ TEST(long_runs_are_summarized)
     }
 }
 
-/* More maps than can be remembered one by one: a million steps take no more room, nor time, than the first thousands.
- */
+/* More maps than can be stored: a million steps take no more memory or time than the first thousands. */
 TEST(maps_of_long_runs_are_merged)
 {
     const made_up of = {slow_here() ? 20000 : 400000, 3, 0.03, 0.02, 0.03, 0.0};
     const eqp_regret regret = regret_of(&of);
 
-    /* A map every third step cannot be told from the best, every other step, any more. */
+    /* At this resolution a map every third step and the best schedule, every second, look alike. */
     assert_near(regret.seconds / (double)of.steps, 1.0 + 0.03 + 0.02 + 0.01, 1e-4);
     assert_true(regret.regret < 0.01 && regret.maps == (of.steps + 2) / 3);
 }

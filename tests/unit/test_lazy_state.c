@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-/* Stopping points: for ever asynchronous, in line, some steps, a fixed delay. */
+/* Stopping points: asynchronous without limit, in line, after some steps, at a fixed delay. */
 static const struct {
     int64_t wait, delay;
 } modes[] = {{-1, -1}, {0, -1}, {2, -1}, {-1, 0}, {-1, 1}, {-1, 3}};
@@ -58,7 +58,7 @@ static void visit(visited *seen, const eqp_lazy_state *s)
     seen->state[seen->n++] = *s;
 }
 
-/* All states that any events lead to, up to 5 steps after an offer. */
+/* All states reachable by any events, up to 5 steps after an offer. */
 static void explore(int64_t wait, int64_t delay, visited *seen)
 {
     const eqp_lazy_state begin = begun(wait, delay);
@@ -115,8 +115,8 @@ TEST(every_pair_has_a_result_and_leave_always_ends)
     }
 }
 
-/* Random events for long: as many maps are taken as offers were sent at most, none without all having it, none twice,
- * none at another step than the delay says, and no step is computed where the rank waits. */
+/* Long random event sequences: at most one map per offer is taken, none before all ranks have it, none twice, none at
+ * another step than the delay's, and waiting ranks compute no step. */
 TEST(no_path_takes_a_map_twice)
 {
     uint64_t seed = 3;
@@ -214,7 +214,7 @@ TEST(some_steps_pass_before_it_waits)
     assert_int_equal(next(&s, EQP_LAZY_ON_STEP), EQP_LAZY_DO_NOTHING);
 }
 
-/* The map is taken after three steps, no matter how early or late the answer comes. */
+/* The map is taken after three steps, however early or late the answer arrives. */
 TEST(a_delay_is_kept)
 {
     for (int late = 0; late <= 3; late++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The graphs of loadbench: what every kind promises, and each kind against its definition by a double loop. */
+/* Graphs of loadbench: the promises of every kind, and each kind against its definition by a double loop. */
 #include "failing_malloc.h"
 #include "graph.h"
 #include "unit.h"

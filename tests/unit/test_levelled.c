@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Methods for phases: their promises on small sets, and against all possible assignments. */
 #include "methods/frame/frame.h"
 #include "methods/levels/levelled.h"
 #include "unit.h"
@@ -144,7 +143,6 @@ TEST(mixed_items_are_repaired)
     }
 }
 
-/* Two kernels with unrelated loads, and memory. */
 TEST(kernels_of_any_proportions_come_out_even)
 {
     static set s;
@@ -251,7 +249,7 @@ TEST(unequal_shares_are_followed)
     assert_true(level(&s) > 0.97);
 }
 
-/* A repair may start from any parts, and the largest load of a phase never grows. */
+/* A repair may start from any parts and never increases the largest load of a phase. */
 TEST(a_repair_worsens_no_phase)
 {
     static set s;

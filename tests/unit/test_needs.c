@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The set of needs: the same as a table of bits, whatever the order, the repetitions and the size. */
+/* The set of needs equals a table of bits for any order, repetition and size. */
 
 #include <equipoise/more/random.h>
 #include <equipoise/more/whatif.h>
@@ -25,7 +25,7 @@ static void assert_empty(eqp_needs *needs)
     assert_int_equal(v.first[0], 0);
 }
 
-/* table[block][part]: whether it is needed; block numbers are `scale` times the index. */
+/* table[block][part] is true if the part needs the block; block numbers are `scale` times the index. */
 static void assert_is_table(eqp_needs *needs, int64_t nblocks, int nparts, int64_t scale, const unsigned char *table)
 {
     int64_t at = 0, need = 0;
@@ -81,7 +81,7 @@ TEST(a_stream_gives_the_set_of_its_needs)
     }
 }
 
-/* More different needs than fit into any buffer, each several times: runs and their merges. */
+/* More needs than fit into any buffer, with duplicates: runs and their merges. */
 TEST(large_sets_are_sets_too)
 {
     enum { BLOCKS = 40000, PARTS = 64, BATCH = 1000 };

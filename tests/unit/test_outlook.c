@@ -51,7 +51,7 @@ TEST(observed_ageing_is_expected)
     assert_true(rise[0] == 0.0);
 }
 
-/* Of a kind that was seen at one age only, the other ages are those of all kinds, times what it has shown. */
+/* Ages at which a kind was never observed use the average of all kinds, scaled by the kind's own observations. */
 TEST(a_new_kind_ages_like_all_others)
 {
     const eqp_ageing all = linear(0.01, 40);
@@ -126,7 +126,7 @@ TEST(a_map_lasts_until_it_has_lost_its_price)
     assert_true(eqp__prospect_life(&lives, &unknown) == 50.0);
 }
 
-/* Of two methods the one that is longer when fresh wins where the other one ages, and only there. */
+/* A method with a longer fresh step wins only where the other one ages. */
 TEST(ageing_decides)
 {
     const eqp_ageing fast = linear(0.05, 40), slow = linear(0.001, 40);
@@ -140,7 +140,6 @@ TEST(ageing_decides)
     }
 }
 
-/* An old map has already aged: only further ageing is expected. */
 TEST(an_old_map_ages_less)
 {
     const eqp_ageing ageing = linear(0.02, 64);
@@ -165,8 +164,8 @@ TEST(the_shortest_next_step_is_picked)
     assert_int_equal(eqp__outlook_pick(1, step, next), 0);
 }
 
-/* A run that makes a trial whenever it may: its share stays below a fiftieth of the run and of one life, and trials go
- * on for ever. */
+/* A run that makes a trial whenever allowed: trials take less than a fiftieth of the run and of one life, and never
+ * stop. */
 TEST(trials_keep_to_their_share)
 {
     const double step = 1.0, life = 50.0, trial = 1.7;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Networks of dislocations: what is read is what stands there, in blocks of any size, from one file or several, packed
- * or not; what is written comes back to the last bit. */
+/* Networks of dislocations are read exactly, in blocks of any size, from one or several files, compressed or not;
+ * written ones are read back bit for bit. */
 #include "io/paradis_text.h"
 #include "paradis_files.h"
 
@@ -131,7 +131,7 @@ TEST(what_is_written_comes_back_to_the_last_bit)
     assert_int_equal(back.header.version, 5);
     assert_int_equal(back.header.nfiles, 1);
     network_free(&back);
-    /* All at once, over the old file, with several domains. */
+    /* Overwrites the old file, with several domains. */
     w.header.geometry[0] = w.header.geometry[2] = 1;
     w.header.geometry[1] = 6;
     assert_ok(eqp_paradis_write_begin(path, &w.header, 6, domain, &writer, NULL));

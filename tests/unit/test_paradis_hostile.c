@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Networks that are damaged: each is refused with one line that names the file, the line in it and the node. */
+/* Each damaged network is refused with a message that names the file, the line and the node. */
 #include "paradis_files.h"
 
 #include <fcntl.h>
@@ -120,7 +120,7 @@ TEST(wrong_counts_are_found)
     change("0 0 0\n", "0 0 0\n7\n", EQP_ERR_FORMAT, "line 41: more than the 3 nodes");
 }
 
-/* Wherever it ends before its last newline: some lines look like lines of other nodes, but the count does not agree. */
+/* Truncation before the last newline: a line may resemble another node's, but the count disagrees. */
 TEST(a_truncated_file_is_never_whole)
 {
     const char *whole = LINE_TEXT;

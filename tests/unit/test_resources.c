@@ -9,7 +9,7 @@ static double seconds_at(const eqp_seconds_fit *fit, double n)
     return fit->fixed + fit->divided / n + fit->per_rank * n;
 }
 
-/* A partitioner that takes 0.37 s on one rank and has its minimum at six; nothing is sent. */
+/* A partitioner that takes 0.37 s on one rank and least time on six; it sends nothing. */
 static eqp_lazy_model partitioner(double work)
 {
     return (eqp_lazy_model){.step = {.divided = work},
@@ -32,7 +32,7 @@ TEST(a_partitioner_by_hand)
     eqp_lazy_model model = partitioner(0.4);
     eqp_lazy_choice choice = choice_of(&model, 64);
 
-    /* Nothing ages: the present map stays. */
+    /* Nothing ages, so the present map stays. */
     assert_int_equal(choice.kind, EQP_LAZY_INLINE);
     assert_near(choice.seconds[EQP_LAZY_INLINE], 50 * 0.4 / 64, 1e-12);
     assert_int_equal(choice.every[EQP_LAZY_INLINE], 50);
@@ -54,7 +54,7 @@ TEST(a_partitioner_by_hand)
     choice = choice_of(&model, 64);
     assert_true(choice.seconds[EQP_LAZY_BESIDE] > 1.5 * mended);
     assert_true(choice.seconds[EQP_LAZY_THREAD] == INFINITY);
-    /* As printed: never better than to stop and wait. */
+    /* As printed: never better than waiting. */
     model = partitioner(0.4);
     model.as_printed = true;
     choice = choice_of(&model, 64);
@@ -63,7 +63,7 @@ TEST(a_partitioner_by_hand)
     assert_near(choice.seconds[EQP_LAZY_DECOUPLED], 0.3125 + 0.3588 / 6 + 0.0111 * 6, 1e-12);
     assert_near(choice.seconds[EQP_LAZY_BESIDE], 50 * 0.4 / 59 + 0.3588 / 5 + 0.0111 * 5, 1e-12);
     assert_int_equal(choice.late[EQP_LAZY_BESIDE], 38); /* 0.12726 / (0.5 x 0.4 / 59) = 37.5 */
-    /* Of 8 ranks one is an eighth of all there is: even where half of a map is cheaper than drift. */
+    /* One of 8 ranks is an eighth of all, even if half a map costs less than the drift. */
     model = partitioner(4.0);
     model.drift = 0.01;
     model.mended = true;
@@ -78,7 +78,6 @@ TEST(a_partitioner_by_hand)
     assert_int_equal(choice_of(&model, 8).kind, EQP_LAZY_DECOUPLED);
 }
 
-/* A map that comes after the run has ended is none, however little it costs. */
 TEST(too_late_is_never)
 {
     eqp_lazy_model model = partitioner(0.4);
@@ -107,7 +106,7 @@ static double all_steps(const eqp_lazy_model *o, double f, int64_t k, double pri
     return f * (double)o->steps / (double)k * sum + ((double)o->steps / (double)k - 1.0) * price;
 }
 
-/* The equations once more, as they stand in the comment: m ranks make maps, and n compute. */
+/* The equations of the header comment: m ranks make maps, n compute. */
 static double seconds_of(const eqp_lazy_model *o, int64_t t, int n, int m, bool waits)
 {
     const double f = o->step.fixed + o->step.divided / n + o->step.per_rank * n, ratio = (double)n / m;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Traces of other codes: what each format says comes out alike, and what cannot be is told with its place. Files that
- * are damaged in many ways are in the corpus of the fuzz target traces. */
+/* Traces of other codes: equal contents in all formats give equal traces, and errors are reported with their location.
+ * The corpus of the fuzz target traces has many damaged files. */
 #include "snapshot_files.h"
 
 #include "keys.h"
@@ -418,7 +418,6 @@ TEST(strangers_marks_and_packed_files)
 #define LIKE(phases, tasks, more)                                                                                      \
     "{'metadata':{'phases':{'identical_to_previous':{" phases "}}},'phases':[{'id':0,'tasks':[" tasks "]}" more "]}"
 
-/* Each file says of itself which phases are like the one before them. */
 TEST(repeated_phases_share_what_they_repeat)
 {
     static const char often[] = LIKE("'list':[1,2],'range':[[3,1000000]]", MOVES("7", "0"), ""),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work units do not depend on how the owners are spread over ranks, nor on the order in which they are looked at. */
+/* Work units depend neither on the distribution of owners over ranks nor on the order of visits. */
 
 #include "slow.h"
 #include "unit.h"

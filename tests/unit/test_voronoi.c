@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Voronoi cells with biases: even loads, the cell of a point, and sets without good cells. */
 #include <float.h>
 
 #include <equipoise/more/random.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owners with interactions made from random numbers, for the tests of the work-unit sampler. Everything about an
- * interaction follows from its owner's id and its number, so owners may be dealt to ranks or shuffled. */
+/* Owners with random interactions for tests of the sampler. An interaction is a function of its owner's id and its
+ * number, so owners may be dealt to ranks or shuffled. */
 #ifndef UNITS_WORLD_H
 #define UNITS_WORLD_H
 
