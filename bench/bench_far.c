@@ -71,7 +71,7 @@ enum { KERNELS, FORWARD, COLUMNS, BACK, CLOSE, OPEN, ADD, FORCE, PARTS };
 static const char *const part_name[PARTS] = {"kernels once", "planes forward", "columns",    "planes back",
                                              "moments",      "expansions",     "segment in", "segment out"};
 
-/* One part of the work on all cells, or on SEGMENTS segments. */
+/* Runs one part of the work on all cells, or on SEGMENTS segments. */
 static void work(scene *s, int part)
 {
     const dd_far_run in = {0, s->sizes->nmoments, s->at}, out = {0, s->sizes->nlocal, s->at + s->n};

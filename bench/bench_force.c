@@ -39,7 +39,6 @@ typedef struct timing {
     double walk, pair, cell;
 } timing;
 
-/* Direct forces on particles spread evenly over the whole input. */
 static void solve(const particles *all, reference *exact)
 {
     double *t[3];
@@ -63,7 +62,7 @@ static void solve(const particles *all, reference *exact)
     }
 }
 
-/* One evaluation in which the walk, the pairs and the cells of every group are timed apart. */
+/* Times the walk, the pairs and the cells of every group in one evaluation. */
 static void measure(const bh_serial *serial, const bh_mac *mac, bh_kernel *kernel, double eps, timing *seconds)
 {
     const bh_sources *at = &serial->tree.sources;
@@ -155,7 +154,7 @@ static void build(const particles *all, const double *accel, int leaf, int group
     }
 }
 
-/* Builds the tree again with the size of the geometric criterion's accelerations. */
+/* Rebuilds the tree with accelerations by the geometric criterion. */
 static void build_again(const particles *all, double theta, int leaf, int group, bh_serial *serial)
 {
     const bh_mac mac = {.theta = theta, .G = 1};

@@ -27,7 +27,7 @@ static int compare_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Neighbouring units share ids: each draws from a window of ids that moves along with the units. */
+/* Neighboring units share ids: each draws from a window of ids that moves along with the units. */
 static void draw_pins(int64_t npins, int64_t nids, int64_t window, bool hashed, int64_t *pin)
 {
     for (int64_t k = 0; k < npins; k++) {

@@ -16,7 +16,7 @@ static const double pi = 3.14159265358979323846, tolerance = 1e-6;
 /* Over [0, 1]; the last three families are hard. */
 enum { SMOOTH, OSCILLATORY, CORNER, GAUSSIAN, PEAK, SINGULAR_INSIDE, SINGULAR_EDGE };
 
-/* a: difficulty; w: place of the difficulty. */
+/* a: difficulty; w: its position. */
 typedef struct integrand {
     int family;
     double a, w;
@@ -85,7 +85,7 @@ typedef struct interval {
     int depth;
 } interval;
 
-/* By the 7 point Gauss and 15 point Kronrod rules on [-1, 1], middle last; every other place is Gauss'. */
+/* 7-point Gauss and 15-point Kronrod rules on [-1, 1], middle last; every other point is a Gauss point. */
 static interval make(const integrand *f, double low, double high, int depth)
 {
     static const double place[7] = {0.991455371120812639, 0.949107912342758525, 0.864864423359769073,
@@ -107,11 +107,11 @@ static interval make(const integrand *f, double low, double high, int depth)
     return (interval){low, high, fine * half, fabs(fine - coarse) * half, depth};
 }
 
-/* Bisection, depth first. The two rules may agree by accident: both halves have to agree, and their sum with the whole.
- * Returns the evaluations. */
+/* Depth-first bisection. Since the rules may agree by accident, both halves must agree, and their sum with the whole.
+ * Returns the number of evaluations. */
 static int64_t integrate(const integrand *f, double *value)
 {
-    enum { DEPTH = 60 }; /* halvings that leave nothing between two neighbouring numbers */
+    enum { DEPTH = 60 }; /* halvings down to adjacent doubles */
     interval waiting[DEPTH + 2] = {make(f, 0.0, 1.0, 0)};
     int64_t rules = 1;
 

@@ -32,12 +32,12 @@
 #define EPS 0.01
 #define CUTOFF 0.5 /* a quarter of the sources are nearer */
 
-/* A tree as the kernels see it, targets away from its cells, and some lists. */
+/* A tree as the kernels see it, targets outside its cells, and lists. */
 typedef struct scene {
     bh_tree tree;
     double at[3][MOST_TARGETS], field[4][MOST_TARGETS];
     int64_t cell[LISTS][MOST_LIST], first[LISTS][MOST_LIST], count[MOST_LIST];
-    int64_t next; /* list to take */
+    int64_t next; /* next list to use */
 } scene;
 
 static double draw(void)
@@ -86,7 +86,6 @@ static void make_scene(scene *s)
     }
 }
 
-/* The sources that act on the targets. */
 typedef enum source_kind { PAIRS, WITHIN, CELLS_ACT } source_kind;
 
 static const char *const kind_name[] = {"pair", "within", "cell"};
@@ -105,7 +104,6 @@ static bh_list list_of(scene *s, source_kind kind, int64_t n)
                      .cutoff = kind == WITHIN ? CUTOFF : 0};
 }
 
-/* One thing to be measured. */
 typedef struct job {
     scene *scene;
     const bh_kernel_row *row;
@@ -163,7 +161,7 @@ static double measure(job *j, void (*run)(job *))
     return 1e9 * bench_least(&times) / calls / interactions;
 }
 
-/* Fills the block with the job's first sources in units that suit these scenes. */
+/* Fills the block with the job's first sources, in units that suit these scenes. */
 static void fill_block(job *j)
 {
     const double unit = j->row->precision == BH_MIXED ? j->scene->tree.box.side / 1024 : 1;
@@ -232,7 +230,7 @@ static void print(const job *j, double block, double whole, double limit)
     fflush(stdout);
 }
 
-/* All lengths of list and numbers of targets for one row and kind. */
+/* Measures all lengths of lists and numbers of targets for one row and kind. */
 static void sweep(scene *s, bh_block *block, const bh_kernel_row *row, source_kind kind)
 {
     const bool cells = kind == CELLS_ACT;
@@ -243,7 +241,7 @@ static void sweep(scene *s, bh_block *block, const bh_kernel_row *row, source_ki
         bench_die("a kernel cannot be made");
     }
     for (int l = 0; l < 6; l++) {
-        const double limit = limit_of(row->name, cells, row->precision); /* again, for the ratios' sake */
+        const double limit = limit_of(row->name, cells, row->precision); /* measured again for the ratios */
         for (int t = 0; t < 5; t++) {
             double in_block = NAN;
             j.n = length[l];

@@ -41,7 +41,7 @@ typedef struct particles {
     double *x[3], *mass;
 } particles;
 
-/* Coordinate k of particle i: the first of its draws that is inside. */
+/* Coordinate k of particle i: its first draw inside the cube. */
 static double draw(double middle, double sigma, int64_t i, int k)
 {
     for (uint64_t t = 0;; t++) {
@@ -89,7 +89,7 @@ static int morton(const int at[3])
     return key;
 }
 
-/* The other way. */
+/* Inverse of morton(). */
 static void place_of(int cell, int at[3])
 {
     at[0] = at[1] = at[2] = 0;
@@ -166,7 +166,7 @@ static void print_groups(const bh_serial *serial, bh_list *list)
     }
 }
 
-/* The particles of a cell, in the order of the tree, in runs that are as large as groups. */
+/* Prints the particles of a cell in tree order, in runs as large as groups. */
 static void print_cells(const bh_serial *serial, bh_list *list)
 {
     const bh_sources *at = &serial->tree.sources;

@@ -35,7 +35,7 @@ static int read_costs(const char *path, int64_t *n, double **cost)
     return code;
 }
 
-/* `fixed` goes by the spread of the costs: eq. 2.1. */
+/* `fixed` depends on the spread of the costs: eq. 2.1. */
 static double deviation_of(int64_t n, const double *cost)
 {
     double mean = 0, sum = 0;

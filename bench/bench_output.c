@@ -28,7 +28,7 @@ static int64_t peak_bytes(void)
     return (int64_t)usage.ru_maxrss * 1024;
 }
 
-/* CPU seconds of rank 0 and of the other ranks since `start`; on rank 0. */
+/* Adds the CPU seconds of rank 0 and of the other ranks since `start`, on rank 0. */
 static void add_since(const bh_simulation *sim, double start, bench_times *first, bench_times *others)
 {
     const double mine = eqp_cpu_seconds_since(start);

@@ -17,7 +17,7 @@
 
 #define MOST_ARGUMENTS 64
 #define REPETITIONS 9
-#define WARM_UP 2 /* rounds: the balancer wants a survey once it has a map, and the next map is made of it */
+#define WARM_UP 2 /* rounds: with a map the balancer requests a survey, from which the next map is made */
 
 static void check(int code, const char *what)
 {
@@ -57,7 +57,7 @@ static double evaluate(bh_simulation *sim, eqp_survey *survey, bh_evaluated *res
     return eqp_cpu_seconds_since(start);
 }
 
-/* A new map, by the survey of the last step if there is one. */
+/* Makes a map, by the survey of the last step if there is one. */
 static double renew(eqp_balancer *balancer)
 {
     eqp_message message = {""};
@@ -68,7 +68,7 @@ static double renew(eqp_balancer *balancer)
     return eqp_cpu_seconds_since(start);
 }
 
-/* A new map, an evaluation without a survey, and a step with one; returns the units of the map. */
+/* A new map, an evaluation without a survey, and a step with one; returns the number of units of the map. */
 static int64_t run_round(bh_simulation *sim, eqp_balancer *balancer, double *force, double *with, double *units)
 {
     eqp_rank_row row = {.load = 0};

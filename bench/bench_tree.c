@@ -93,7 +93,7 @@ static void enclose(bench *b)
     check(bh_box_enclosing(lo, hi, &b->box));
 }
 
-/* Unit scale length. */
+/* Plummer sphere of scale length 1. */
 static void make_particles(bench *b)
 {
     char text[80];
@@ -113,7 +113,7 @@ static void make_particles(bench *b)
     enclose(b);
 }
 
-/* From the sorted places, by normal steps. */
+/* Normal steps from the sorted positions. */
 static void move_particles(bench *b)
 {
     for (int64_t i = 0; i < b->n; i++) {
@@ -156,7 +156,7 @@ static void build(bench *b)
     check(bh_tree_top(&b->tree, b->tree.nbranches, b->tree.cell, 0));
 }
 
-/* All up to the tree, and one thing after another for the clock. */
+/* All phases up to the tree, timed one by one. */
 static void make_tree(bench *b, bench_times times[PHASES])
 {
     const double start = eqp_cpu_seconds();
@@ -175,7 +175,7 @@ static void make_tree(bench *b, bench_times times[PHASES])
     bench_times_add_since(&times[TOTAL], start);
 }
 
-/* |a| of a Plummer sphere of unit mass and scale: what the relative criterion needs. */
+/* |a| of a Plummer sphere of unit mass and scale, for the relative criterion. */
 static void know_accelerations(bench *b)
 {
     for (int64_t i = 0; i < b->n; i++) {
@@ -231,7 +231,7 @@ static void run(bench *b, const char *what, int repetitions)
 {
     bench_times times[PHASES] = {{0}};
 
-    for (int r = -1; r < repetitions; r++) { /* the first is for warming up */
+    for (int r = -1; r < repetitions; r++) { /* the first is a warm-up */
         if (r == 0) {
             memset(times, 0, sizeof times);
         }

@@ -31,7 +31,7 @@
 #include <string.h>
 
 #define BATCH 256
-#define ATTEMPTS 12 /* to find the weight that gives the wanted number of units */
+#define ATTEMPTS 12 /* attempts to find the weight that gives the wanted number of units */
 #define CLOSE 0.01
 #define FAR 0.1
 
@@ -69,8 +69,8 @@ static void sizes_of(bench_lists *l, const eqp_units_options *options, eqp_sizes
     eqp_units_free(units);
 }
 
-/* Sizes of the units of a strategy, when the wanted number comes out, or the nearest possible one: where owners are
- * about as heavy as units, a little more weight lets many of them be cut at once. */
+/* Sizes of the units of a strategy for the wanted number or the nearest possible one: where owners weigh about as much
+ * as units, slightly more weight splits many of them at once. */
 static void sizes_at(bench_lists *l, eqp_sample_strategy strategy, double wanted, uint64_t seed, eqp_sizes *sizes)
 {
     eqp_units_options options = eqp_units_options_defaults();
@@ -97,7 +97,7 @@ static void sizes_at(bench_lists *l, eqp_sample_strategy strategy, double wanted
     }
 }
 
-/* Every owner's whole list as one unit: what sampling starts from. */
+/* One unit per owner, before any sampling. */
 static void sizes_of_owners(const bench_lists *l, eqp_sizes *sizes)
 {
     for (int64_t i = 0; i < l->nowners; i++) {
@@ -115,7 +115,7 @@ static void print_row(const char *kind, const bench_lists *l, const char *strate
     double shape = NAN, scale = NAN;
     const char *gap = "";
 
-    (void)eqp_sizes_fit_gamma(sizes, &shape, &scale); /* nan where nothing fits */
+    (void)eqp_sizes_fit_gamma(sizes, &shape, &scale); /* nan if no distribution fits */
     printf("%s,%.9g,%lld,%lld,%s,%g,%.0f,%lld,%.2f,%.0f,%.0f,%.4f,%.4f,%.2f,", kind, l->cutoff, (long long)l->nowners,
            (long long)l->ninteractions, strategy, rate, rate * (double)l->ninteractions, (long long)sizes->n, mean,
            sizes->max, sizes->min, sqrt(variance) / mean, shape, scale);

@@ -41,7 +41,7 @@ typedef struct costs {
     double weigh, create, known;
 } costs;
 
-/* Ids are hashes, as those of a tree's tiles are. */
+/* Ids are hashes, like those of tree tiles. */
 static void fill(world *w)
 {
     const int64_t n = TABLE + MOST_BATCH;
@@ -59,7 +59,7 @@ static void fill(world *w)
     }
 }
 
-/* Owners begin at different places of the table, neighbours near each other. */
+/* Owners begin at different places in the table, neighbors near each other. */
 static int64_t start_of(int64_t owner)
 {
     return owner * NEIGHBOURS / 16 % TABLE;
@@ -107,7 +107,7 @@ static eqp_units *create(world *w, const int64_t *id, const int64_t *count, cons
     return units;
 }
 
-/* The pins below a bound, as an application finds them while it computes: some PER_OWNER of every owner. */
+/* The pins below a bound, as an application finds them during its computation: some PER_OWNER per owner. */
 static void sample_pins(const world *w, uint64_t seed, int64_t **first, int64_t **pin)
 {
     const int64_t most = w->interactions < TABLE ? w->interactions : TABLE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Written by hand for each instruction set and apart from the kernels that are measured against it: as few operations
- * as the formulas allow, several targets at a time, no gather, no remainders, no sources at distance 0. */
+/* Hand-written for each instruction set, independent of the measured kernels: fewest operations of the formulas,
+ * several targets at a time, no gather, no remainders, no sources at distance 0. */
 #include "kernel_limit.h"
 
 #include <stddef.h>
@@ -65,7 +65,6 @@
         sz[j] = FNMA(w5, qz, FMA(f, dz[j], sz[j]));                                                                    \
     }
 
-/* All shapes of one type of number. */
 #define SHAPES(TARGET, NAME, V, R, W, OP, FMA, FNMA, INVERSE, SUM, SOURCE, AT)                                         \
     LOOP(TARGET, NAME##_pair1, PAIR, 1, V, R, W, OP, FMA, FNMA, INVERSE, SUM, LIMIT_SOURCES, SOURCE, AT)               \
     LOOP(TARGET, NAME##_pair2, PAIR, 2, V, R, W, OP, FMA, FNMA, INVERSE, SUM, LIMIT_SOURCES, SOURCE, AT)               \
@@ -87,7 +86,7 @@
         }                                                                                                              \
     }
 
-/* SSE2, what plain C becomes: no fused operations, no useful estimate of 1 / sqrt. */
+/* SSE2, as compiled from plain C: no fused operations, no useful estimate of 1 / sqrt. */
 #define SSE2D(op) _mm_##op##_pd
 #define SSE2S(op) _mm_##op##_ps
 #define SSE2D_FMA(a, b, c) _mm_add_pd(_mm_mul_pd(a, b), c)
@@ -119,7 +118,7 @@ SHAPES("sse2", plain_single, __m128, float, 4, SSE2S, SSE2S_FMA, SSE2S_FNMA, SSE
 #define AVX2D(op) _mm256_##op##_pd
 #define AVX2S(op) _mm256_##op##_ps
 
-/* From the estimate in single precision, whose range is enough here: r (1 + e/2 + 3/8 e^2 + 5/16 e^3 + 35/128 e^4). */
+/* From the single-precision estimate, whose range suffices here: r (1 + e/2 + 3/8 e^2 + 5/16 e^3 + 35/128 e^4). */
 __attribute__((target(AVX2))) static inline __m256d avx2d_inverse(__m256d s2)
 {
     const __m256d r = _mm256_cvtps_pd(_mm_rsqrt_ps(_mm256_cvtpd_ps(s2)));

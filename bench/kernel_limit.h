@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Least cost of the arithmetic of an interaction: loops over sources in the L1 cache with nothing around them. */
+/* Least cost of an interaction's arithmetic: bare loops over sources in the L1 cache. */
 #ifndef BENCH_KERNEL_LIMIT_H
 #define BENCH_KERNEL_LIMIT_H
 
@@ -16,11 +16,10 @@ typedef struct limit_data {
     float target_single[3][LIMIT_TARGETS];
 } limit_data;
 
-/* All interactions once; softened with eps2. */
+/* Computes all interactions once, softened with eps2. */
 typedef void (*limit_loop)(limit_data *data, double eps2);
 
-/* Loops that do the same with different numbers of targets at a time: the fastest is the limit. NULL behind the last.
- */
+/* The same with different numbers of targets at a time; the fastest is the limit. NULL-terminated. */
 #define LIMIT_SHAPES 4
 typedef struct limit_row {
     const char *name;

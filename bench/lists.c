@@ -41,7 +41,6 @@ void bench_meet(bench_lists *l, int64_t source)
     l->meets[l->ninteractions++] = (int32_t)source;
 }
 
-/* The difference to the nearest periodic image. */
 double bench_nearest(double d, double box)
 {
     return box > 0 ? d - box * nearbyint(d / box) : d;

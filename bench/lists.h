@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of interactions, for benches that look at every interaction several times. */
+/* Interaction lists for benches that visit every interaction several times. */
 #ifndef BENCH_LISTS_H
 #define BENCH_LISTS_H
 
@@ -9,7 +9,7 @@ typedef struct bench_point {
     double x[3];
 } bench_point;
 
-/* An owner has items, an item meets sources: a particle is its own item, a node has the segments that it owns. */
+/* An owner has items, an item meets sources. A particle is its own item; a node has the segments that it owns. */
 typedef struct bench_lists {
     int64_t nowners, nitems, nsources, ninteractions, room;
     int64_t *id;         /* [nowners] */
