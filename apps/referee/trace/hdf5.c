@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Largest compression ratio of the usual filters. */
+/* Upper bound on the compression ratio of all usual filters. */
 #define MOST_COMPRESSION 4096
 
 /* A dataset of integers or reals. Zeros: absent. */

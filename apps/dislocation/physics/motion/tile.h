@@ -24,11 +24,9 @@ typedef struct dd_tiling {
 int dd_tiling_init(dd_tiling *tiling, const dd_network *base, const int count[3], const double low[3],
                    const double box[3]);
 
-/* Number of tiles. */
 int64_t dd_tiling_count(const dd_tiling *tiling);
-/* The large box, about the same centre as the small one. */
+/* The large box, with the same centre as the base. */
 void dd_tiling_box(const dd_tiling *tiling, double low[3], double box[3]);
-/* Tag of a node's copy. */
 dd_tag dd_tiling_tag(const dd_tiling *tiling, int64_t tile, dd_tag tag);
 
 /* Adds tiles [first, first + n) to a network. Neighbours are nearest images; homes are 0, all else is copied. O(nodes).

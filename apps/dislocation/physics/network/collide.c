@@ -5,23 +5,22 @@
 
 #include <equipoise/error.h>
 
-/* Arms shorter than this share of rann do not count. */
+/* Arms shorter than this share of rann are ignored. */
 #define TINY 1e-3
-/* Sine of the angle below which two glide planes are one. Smaller angles would send their common line far away. */
+/* Sine of the angle below which two glide planes count as one; smaller angles would put their common line far away. */
 #define ONE_PLANE 0.1
 
-/* An end is the point of contact within this times rann. Between the two there would be a segment so short that its
- * ends, where all their other arms are short, too, have hardly any drag and take the time step with them. */
+/* An end within this times rann is the point of contact. A segment between them would be so short that its ends, if all
+ * their other arms are short too, have hardly any drag and force a tiny time step. */
 #define NEAR_END 2.0
 
-/* One segment of a collision. */
 typedef struct contact {
     dd_patch_node *node;   /* an end; NULL: a point between the ends */
     dd_patch_node *end[2]; /* of the segment */
     double x[3], v[3];
 } contact;
 
-/* d(distance^2)/dt / 2 of two points. Those that stand still do not part. */
+/* d(distance^2)/dt / 2 of two points. Points at rest do not part. */
 static bool parts(const double xa[3], const double va[3], const double xb[3], const double vb[3])
 {
     double gap[3], rate[3];
@@ -92,7 +91,7 @@ static void touch_node(contact *touch, dd_patch_node *node)
     dd_v3_copy(touch->v, node->node.v);
 }
 
-/* The point at s of a segment, or its end that is nearer than `near` to it. */
+/* Point at s of a segment, or its end if nearer than `near`. */
 static void touch_segment(const dd_patch *patch, double near, dd_patch_node *const end[2], double s, contact *touch)
 {
     double line[3], length;
@@ -111,7 +110,7 @@ static void touch_segment(const dd_patch *patch, double near, dd_patch_node *con
     }
 }
 
-/* The affine space that planes through points leave: an orthonormal base of what they forbid, and a point in them. */
+/* Intersection of planes through points: an orthonormal base of the forbidden directions, and a point in it. */
 typedef struct affine {
     int n;
     double base[3][3], x[3];
@@ -147,7 +146,7 @@ static void intersect_all(affine *common, const contact *touch, const double poi
     }
 }
 
-/* The point of all glide planes that is nearest to the middle; the middle where that is far away. */
+/* Point of all glide planes nearest to the middle; the middle if that is far away. */
 static void meeting_point(const dd_patch *patch, const dd_rules *rules, const contact *a, const contact *b, double x[3])
 {
     static const double origin[3] = {0.0, 0.0, 0.0};
@@ -168,7 +167,7 @@ static bool is_fixed(const contact *touch)
     return touch->node != NULL && touch->node->node.constraint != DD_FREE;
 }
 
-/* True if all arms that the touching point has or will have can follow it to x. EQP_ERR_ARGUMENT: an arm to a missing
+/* True if all present and future arms of the touching point can follow it to x. EQP_ERR_ARGUMENT: an arm to a missing
  * node. */
 static int fits(dd_patch *patch, const dd_rules *rules, const contact *touch, const dd_patch_node *partner,
                 const double x[3], bool *fit)
@@ -195,7 +194,7 @@ static int arms_of(const contact *touch)
     return touch->node != NULL ? touch->node->node.narms : 2;
 }
 
-/* a and b become one node, which comes back in *joint. */
+/* Merges a and b into one node, *joint. */
 static int unite(dd_patch *patch, contact *a, contact *b, const double x[3], dd_patch_node **joint)
 {
     double v[3];
@@ -275,8 +274,8 @@ static void unwrap(const dd_patch *patch, dd_patch_node *const end[2], const dou
     }
 }
 
-/* Ends of two segments that a third, too short one joins: it has no life of its own, and hardly any drag. Were it to
- * wait until its ends do not part, it could swing about no length at all and take the time step with it. */
+/* Takes ends of two segments joined by a third that is too short to move on its own and has hardly any drag. If it
+ * waited until its ends do not part, it could oscillate about zero length and force a tiny time step. */
 static bool share_short_segment(const dd_patch *patch, const dd_rules *rules, dd_patch_node *const a[2],
                                 dd_patch_node *const b[2], contact *first, contact *second)
 {
@@ -369,7 +368,7 @@ int dd_collide(dd_patch *patch, const dd_rules *rules, const dd_tag a[2], const 
     return collide(patch, rules, first, second, done);
 }
 
-/* Square of the sine of the angle below which segments count as parallel: their least distance is then at an end. */
+/* Square of the sine of the angle below which segments count as parallel, with their least distance at an end. */
 #define PARALLEL 1e-12
 
 double dd_point_distance2(const double point[3], const double b1[3], const double b2[3], double *t)

@@ -9,20 +9,19 @@
 /* Squares of the sines of 2 and of 0.5 degrees. */
 #define SCREW_FCC 1.2179748700878974e-3
 #define SCREW_BCC 7.6152421009273e-5
-/* Less force than this times mu b length is noise. */
+/* Forces below this times mu b length are noise. */
 #define NOISE 1e-4
-/* Components of a Burgers vector's direction that are the same. */
+/* Tolerance for equal components of a Burgers vector's direction. */
 #define SAME 1e-4
-/* Sine of the angle between glide planes that are one. */
+/* Sine of the angle below which glide planes count as one. */
 #define ONE_PLANE 0.02
-/* Distance from a screw line, b: on it. */
+/* Distance that counts as on a screw line, b. */
 #define IN_LINE 1e-6
-/* The nucleus over area_min: coarsening leaves it. */
+/* Area of the nucleus over area_min, so that coarsening keeps it. */
 #define LARGER 1.000001
-/* Arms shorter than this share of min_seg do not count. */
+/* Arms shorter than this share of min_seg are ignored. */
 #define TINY 1e-4
 
-/* The planes of a screw dislocation. */
 typedef struct slip {
     int n;
     double along[3];                 /* of b, unit */
@@ -35,7 +34,7 @@ typedef struct wish {
     slip slip;
     int plane;  /* the better one */
     int old[2]; /* of the arms */
-    int arm;    /* that gets the plane of the other one; -1: both get a new one */
+    int arm;    /* arm that gets the other arm's plane; -1: both get a new one */
     double force[3];
 } wish;
 
@@ -151,7 +150,7 @@ bool dd_wants_cross_slip(dd_crystal crystal, double mu, const dd_node *node, con
     return find_wish(crystal, mu, node, to, &w);
 }
 
-/* A node with its arms, and their new places, relative to the node's place. */
+/* A node with its arms, and their new positions relative to the node. */
 typedef struct move {
     dd_patch *patch;
     const dd_mover *mover;
@@ -174,7 +173,7 @@ static bool may_go(const dd_patch_node *end, const double plane[3])
     return end->node.constraint == DD_FREE;
 }
 
-/* The point of the screw line through `through` that is next to x. */
+/* Point next to x on the screw line through `through`. */
 static void into_line(const slip *s, const double through[3], const double x[3], double point[3])
 {
     double way[3];
@@ -192,7 +191,7 @@ static bool in_line(const slip *s, const double a[3], const double b[3])
     return dd_v3_length(cross) < IN_LINE;
 }
 
-/* Both arms: the places, and whether an end may go there. */
+/* Places both arms; false if an end may not go there. */
 static bool place_both(move *m, const dd_rules *rules)
 {
     static const double origin[3] = {0.0, 0.0, 0.0};
@@ -217,7 +216,7 @@ static bool place_both(move *m, const dd_rules *rules)
     return true;
 }
 
-/* One arm: the end goes in line with the node. */
+/* Places one arm: its end moves in line with the node. */
 static bool place_one(move *m)
 {
     static const double origin[3] = {0.0, 0.0, 0.0};
@@ -238,7 +237,8 @@ static bool place_one(move *m)
     return in_line(s, m->to[arm], origin);
 }
 
-/* The force on the node at its new place, along the new glide direction, over that at the old one: no way back. */
+/* True if the forces at the new and old positions along the new glide direction agree in sign, so that the node does
+ * not return. */
 static bool goes_on(const move *m)
 {
     const double *glide = m->wish.slip.glide[m->wish.plane];
@@ -264,7 +264,8 @@ static bool goes_on(const move *m)
     return dd_v3_dot(force, glide) * dd_v3_dot(m->wish.force, glide) > 0.0;
 }
 
-/* All arms of a node that goes to x, both relative to the node that slips. EQP_ERR_ARGUMENT: one leads nowhere. */
+/* Checks all arms of a node that moves to x, both relative to the slipping node. EQP_ERR_ARGUMENT: a missing
+ * neighbour. */
 static int fits(const move *m, const dd_patch_node *node, const double from[3], const double x[3], bool *fit)
 {
     double start[3], goal[3];
@@ -293,7 +294,6 @@ done:
     return code;
 }
 
-/* By the arms' forces as they are. */
 static void renew_velocity(const move *m, dd_patch_node *node)
 {
     double to[DD_MOST_ARMS][3], force[3] = {0.0, 0.0, 0.0};
@@ -318,7 +318,7 @@ static void carry_out(const move *m)
         const double *from = i == 0 ? origin : m->to[i - 1];
         double way[3];
         dd_v3_minus(m->x[i], from, way);
-        if (dd_v3_length(way) > 0.0) { /* those that stay do so to the last bit */
+        if (dd_v3_length(way) > 0.0) { /* ends that stay keep all bits */
             dd_v3_copy(node[i]->node.x, x[i]);
         }
         node[i]->changed = true;

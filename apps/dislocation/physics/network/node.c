@@ -105,7 +105,7 @@ void dd_network_free(dd_network *network)
     *network = (dd_network){0};
 }
 
-/* A bijection that spreads tags, whose low bits count upwards: the finalizer of splitmix64 (S. Vigna). */
+/* Bijection that scatters tags, whose low bits count upwards: the finalizer of splitmix64 (S. Vigna). */
 static int64_t first_slot(dd_tag tag, int64_t nslots)
 {
     tag = (tag ^ tag >> 30) * 0xbf58476d1ce4e5b9U;
@@ -113,7 +113,7 @@ static int64_t first_slot(dd_tag tag, int64_t nslots)
     return (int64_t)((tag ^ tag >> 31) & (uint64_t)(nslots - 1));
 }
 
-/* Where the tag is, or the empty slot where it would be. */
+/* Slot of the tag, or the empty slot for it. */
 static int64_t slot_of(const dd_network *network, dd_tag tag)
 {
     int64_t s = first_slot(tag, network->nslots);
@@ -132,7 +132,7 @@ static void fill_slots(dd_network *network)
     }
 }
 
-/* At most half of the slots are taken. */
+/* Keeps at least half of the slots empty. */
 static int reserve_slots(dd_network *network, int64_t n)
 {
     int64_t nslots = network->nslots > 0 ? network->nslots : FIRST_SLOTS;
@@ -192,7 +192,7 @@ done:
     return EQP_OK;
 }
 
-/* Empties a slot and moves the entries behind it that could not be found any more (linear probing). */
+/* Empties a slot and moves later entries that could not be found any more (linear probing). */
 static void empty_slot(dd_network *network, int64_t s)
 {
     const int64_t mask = network->nslots - 1;

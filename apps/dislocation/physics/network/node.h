@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes of a dislocation network and their arms. A segment joins two nodes and stands as an arm in both: the Burgers
- * vector of an arm is for the sense from the node to the neighbour, so the reverse arm carries its negative. The lower
- * tag of the two *owns* the segment. */
+/* Nodes of a dislocation network and their arms. A segment joins two nodes and is an arm of both: an arm's Burgers
+ * vector is for the sense from its node to the neighbour, so the reverse arm has its negative. The node with the lower
+ * tag *owns* the segment. */
 #ifndef DD_NODE_H
 #define DD_NODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* domain x 2^32 + index, as in ParaDiS files: a name, nothing else. */
+/* domain x 2^32 + index, as in ParaDiS files; only a name. */
 typedef uint64_t dd_tag;
 #define DD_NO_TAG UINT64_MAX
 #define DD_TAG_DOMAIN(tag) ((uint32_t)((tag) >> 32))
@@ -18,13 +18,13 @@ typedef uint64_t dd_tag;
 /* Bits of dd_node.constraint: ParaDiS' version 5. */
 enum { DD_FREE = 0, DD_PINNED_X = 1, DD_PINNED_Y = 2, DD_PINNED_Z = 4, DD_PINNED = 7, DD_SURFACE = 8 };
 
-/* More arms than this no operation makes; files with more are refused. */
+/* Operations never make more arms than this; files with more are refused. */
 #define DD_MOST_ARMS 24
 
 typedef struct dd_arm {
     dd_tag tag;        /* the neighbour */
     double burgers[3]; /* in units of b, from the node to the neighbour */
-    double normal[3];  /* of the glide plane: unit length, or 0 0 0 where the segment has none */
+    double normal[3];  /* of the glide plane: unit length, or 0 0 0 without a plane */
     double force[3];   /* on the node, by everything that acts on this segment */
     int home;          /* rank on which the neighbour lives; 0 in a serial network */
 } dd_arm;
@@ -33,10 +33,10 @@ typedef struct dd_node {
     dd_tag tag;
     double x[3];      /* in units of b, inside the box where that is periodic */
     double v[3];      /* b / s */
-    double last_v[3]; /* v when the last step began, of which the next one's guess is made; 0 0 0: none */
-    int64_t order;    /* place in the input's order; -1: not of the input */
-    int64_t split;    /* place in the map's table of owners that ranks share; -1: computed whole where it lives */
-    int64_t label;    /* of when a map was last offered; 0: none was */
+    double last_v[3]; /* v at the start of the last step, for the next prediction; 0 0 0: none */
+    int64_t order;    /* in the input; -1: a later node */
+    int64_t split;    /* place in the map's table of shared owners; -1: its home computes it whole */
+    int64_t label;    /* set at the last offer of a map; 0: no offer yet */
     int constraint;
     int home;        /* rank on which it lives */
     int narms, room; /* arms in use, arms that fit */
@@ -47,17 +47,15 @@ typedef struct dd_node {
 int dd_node_add_arm(dd_node *node, dd_tag tag, dd_arm **arm);
 /* The arm towards a neighbour; NULL: none. */
 dd_arm *dd_node_find_arm(const dd_node *node, dd_tag tag);
-/* Takes an arm out; the order of the other arms stays. */
+/* Removes an arm; the others keep their order. */
 void dd_node_remove_arm(dd_node *node, dd_arm *arm);
-/* Deep copy of `from` into *to, which holds nothing (is zeroed or freed). EQP_OK or EQP_ERR_MEMORY. */
+/* Deep copy of `from` into *to, which must be zeroed or freed. EQP_OK or EQP_ERR_MEMORY. */
 int dd_node_copy(dd_node *to, const dd_node *from);
 void dd_node_free(dd_node *node);
-/* Sum of the Burgers vectors of its arms. */
 void dd_node_burgers(const dd_node *node, double sum[3]);
-/* Sum of the forces on its arms. */
 void dd_node_force(const dd_node *node, double force[3]);
 
-/* Nodes by tag. Places change when nodes are removed (the last one moves into the gap). */
+/* Nodes by tag. Places change when nodes are removed: the last one moves into the gap. */
 typedef struct dd_network {
     int64_t n, room;
     dd_node *node;  /* [room] owned, each with its arms */
@@ -69,14 +67,13 @@ void dd_network_init(dd_network *network);
 void dd_network_free(dd_network *network);
 /* Place of a node; -1: none. O(1). */
 int64_t dd_network_find(const dd_network *network, dd_tag tag);
-/* Takes the node and its arms over (*node is zeroed). EQP_OK, EQP_ERR_MEMORY, EQP_ERR_DATA for a tag that is there;
- * on error the caller keeps the node. */
+/* Takes over the node and its arms (*node is zeroed). EQP_OK, EQP_ERR_MEMORY, EQP_ERR_DATA for an existing tag; on
+ * error the caller keeps the node. */
 int dd_network_add(dd_network *network, dd_node *node);
-/* Removes and frees the node at a place. */
 void dd_network_remove(dd_network *network, int64_t place);
-/* Removes the node at a place and hands it over instead of freeing it. */
+/* Removes the node at a place and passes it to the caller. */
 void dd_network_take(dd_network *network, int64_t place, dd_node *node);
-/* Makes the hash table anew, for nodes that were written into the array. EQP_OK or EQP_ERR_MEMORY. */
+/* Rebuilds the hash table for nodes that were written into the array. EQP_OK or EQP_ERR_MEMORY. */
 int dd_network_index(dd_network *network);
 /* Sorts the nodes by tag. O(n log n). */
 void dd_network_sort(dd_network *network);
@@ -98,7 +95,7 @@ typedef struct dd_patch_node {
 
 typedef struct dd_patch {
     int n;
-    dd_patch_node at[DD_PATCH_NODES]; /* those that the operation was asked for come first, in its order */
+    dd_patch_node at[DD_PATCH_NODES]; /* the operation's base nodes come first, in its order */
     dd_tag new_tag[DD_PATCH_NEW];     /* for nodes that the operation creates, in this order */
     int nnew;                         /* used of them */
     double box[3];                    /* periodic edges; 0: free */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Changes of the network's topology: when they are due, and as operations on a patch. Lengths in units of b. */
+/* Topology changes of the network: their conditions, and operations on a patch. Lengths in units of b. */
 #ifndef DD_OPERATIONS_H
 #define DD_OPERATIONS_H
 
@@ -17,7 +17,7 @@ typedef struct dd_rules {
     double area_min;       /* nodes whose triangle with their two neighbours is smaller go */
     double area_max;       /* arms of nodes with a larger triangle are cut */
     double r_tol;          /* error of a position in one step; required unless rann is given */
-    double rann;           /* what comes closer touches */
+    double rann;           /* segments that come closer touch */
     bool planes;           /* segments keep their glide planes: a node where two meet stays */
     dd_crystal cross_slip; /* screws change planes as in this crystal; DD_NO_CRYSTAL: they do not */
 } dd_rules;

@@ -7,14 +7,14 @@
 
 #include <math.h>
 
-/* Square of the sine of the angle between glide planes that are one. */
+/* Square of the sine of the angle below which glide planes count as one. */
 #define ONE_PLANE 1e-3
 /* A node with an arm shorter than this, in b, or both shorter than this share of min_seg, is debris. */
 #define DEBRIS 1.0
 #define DEBRIS_SHARE 0.2
-/* Growth of an area that is rounding, over that by the nodes' speed. */
+/* Relative growth of an area that counts as rounding. */
 #define NO_GROWTH 1e-9
-/* Arms shorter than this share of min_seg do not count. */
+/* Arms shorter than this share of min_seg are ignored. */
 #define TINY 1e-4
 
 static double area_of(const double to1[3], const double to2[3])
@@ -25,8 +25,8 @@ static double area_of(const double to1[3], const double to2[3])
     return 0.5 * dd_v3_length(cross);
 }
 
-/* 1 where the triangle's area grows, -1 where it shrinks, 0 where it does neither but for rounding. One without area
- * grows as soon as the node leaves the line. */
+/* Sign of the growth of the triangle's area; 0 within rounding. A triangle without area grows as soon as the node
+ * leaves the line. */
 static int growth_of(const dd_node *node, const double to1[3], const double to2[3], const double v1[3],
                      const double v2[3])
 {
@@ -106,7 +106,7 @@ bool dd_wants_coarsen(const dd_rules *rules, const dd_node *node, const double t
             (area_of(to1, to2) < rules->area_min && growth_of(node, to1, to2, v1, v2) <= 0));
 }
 
-/* first - at - second becomes first - second; each end takes its own force and half of the node's. */
+/* Replaces first - at - second by first - second; each end takes its own force and half of the node's. */
 static int join_over(dd_patch *patch, dd_patch_node *first, dd_patch_node *at, dd_patch_node *second)
 {
     dd_link one, two;

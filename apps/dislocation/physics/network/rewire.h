@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Internal: the few moves that every operation on a patch is made of. Each keeps arms reciprocal and the sum of
- * Burgers vectors at every node that had it zero. After an error the patch is good for dd_patch_free() only. */
+/* Internal: the elementary moves of all operations on a patch. Each keeps arms reciprocal, and the sum of Burgers
+ * vectors zero at every node where it was zero. After an error the patch is good for dd_patch_free() only. */
 #ifndef DD_REWIRE_H
 #define DD_REWIRE_H
 
 #include "elastic/pairs.h"
 #include "node.h"
 
-/* No Burgers vector of a lattice is shorter; sums of file values with ten digits that cancel are. */
+/* Shorter than any Burgers vector of a lattice; longer than cancelling sums of file values with ten digits. */
 #define DD_BURGERS_ZERO 1e-4
 
 /* Values of both arms of a segment; burgers and the forces as at `from`. */
@@ -22,20 +22,19 @@ void dd__fold(const dd_patch *patch, const double x[3], const double offset[3], 
 /* Takes the next new tag. EQP_OK or EQP_ERR_OVERFLOW: no tag or no room left. */
 int dd__create(dd_patch *patch, const double x[3], const double v[3], int home, dd_patch_node **created);
 
-/* Both arms. If the nodes are joined already, Burgers vectors and forces add, and where the former cancel the arms go.
- * EQP_OK or EQP_ERR_MEMORY. */
+/* Adds both arms. If the nodes are joined already, Burgers vectors and forces add, and arms whose Burgers vectors
+ * cancel are removed. EQP_OK or EQP_ERR_MEMORY. */
 int dd__link(dd_patch *patch, dd_patch_node *from, dd_patch_node *to, const dd_link *link);
-/* Takes both arms away and says what they held. EQP_ERR_ARGUMENT: there is no such segment, or no reverse arm. */
+/* Removes both arms and returns their values. EQP_ERR_ARGUMENT: no such segment, or no reverse arm. */
 int dd__unlink(dd_patch_node *from, dd_patch_node *to, dd_link *link);
 /* Segment u - v becomes u - through - v; its forces are halved and the other halves go to `through`. */
 int dd__thread(dd_patch *patch, dd_patch_node *u, dd_patch_node *v, dd_patch_node *through);
 /* All arms of `gone` go to `keep` (one between the two disappears); `gone` is deleted. */
 int dd__merge(dd_patch *patch, dd_patch_node *keep, dd_patch_node *gone);
-/* Looks for the plane of a segment anew: the one that it has, or `other` (NULL: none). No segment: nothing. */
+/* Renews the plane of a segment from its present one and `other` (NULL: none). Without the segment a no-op. */
 void dd__renew_plane(dd_patch *patch, dd_patch_node *from, dd_patch_node *to, const double other[3]);
-/* The same for all arms, after the node has moved. */
+/* The same for all arms, after the node moved. */
 void dd__renew_planes(dd_patch *patch, dd_patch_node *node);
-/* Deletes nodes without arms. */
 void dd__drop_bare(dd_patch *patch);
 
 /* The glide plane of a segment: `first` or `second` if it holds line and Burgers vector (to about a degree), else their
@@ -43,19 +42,19 @@ void dd__drop_bare(dd_patch *patch);
 void dd__plane(const double line[3], const double burgers[3], const double first[3], const double second[3],
                double normal[3]);
 
-/* A node of the patch at `from` goes to `x`: can its arm to a node at `to` still be told from its periodic images, and
- * is it longer than `tiny`? */
+/* True if a node of the patch can move from `from` to `x`: its arm to a node at `to` stays distinguishable from its
+ * periodic images and longer than `tiny`. */
 bool dd__arm_fits(const dd_patch *patch, const double from[3], const double x[3], const double to[3], double tiny);
 
-/* ---- Internal: forces of the segments around a node on themselves and on each other, for operations that ask how the
- * force on a node changes with its place. */
+/* ---- Internal: forces of the segments around a node on themselves and on each other, for operations that need the
+ * change of a node's force with its position. */
 
 /* Arms and a junction. */
 #define DD_LOCAL_SEGMENTS (DD_MOST_ARMS + 1)
 
 dd_segment dd__segment(const double from[3], const double to[3], const double burgers[3]);
 
-/* force: [n] on both ends of each, by the kernel that is the same everywhere. n <= DD_LOCAL_SEGMENTS. */
+/* force: [n] on both ends of each, by the same kernel on every machine. n <= DD_LOCAL_SEGMENTS. */
 void dd__local_forces(const dd_medium *medium, int n, const dd_segment *segment, double (*force)[6]);
 
 #endif

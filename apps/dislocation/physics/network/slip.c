@@ -16,7 +16,7 @@ void dd_slip_free(dd_slip *slip)
     *slip = (dd_slip){0};
 }
 
-/* Segments with both ends in the patch: no operation changes any other segment. */
+/* Appends the segments with both ends in the patch: operations change no others. */
 static int append(dd_slip *slip, dd_patch *patch)
 {
     for (int i = 0; i < patch->n; i++) {
@@ -49,7 +49,7 @@ int dd_slip_begin(dd_slip *slip, dd_patch *patch)
     return code;
 }
 
-/* Takes out what has not changed: so nothing is left to cancel, and what is left hangs together. */
+/* Removes unchanged segments, so that nothing is left to cancel and the rest is connected. */
 static void drop_common(dd_slip *slip)
 {
     int64_t old = 0, n;
@@ -71,7 +71,7 @@ static void drop_common(dd_slip *slip)
     slip->n = old + n;
 }
 
-/* Puts a segment where its end is, which is so far from where the other one is. */
+/* Places a segment by one end, at its nearest-image offset from `from`, which is placed at `at`. */
 static void put(dd_slip *slip, const dd_patch *patch, int64_t i, int end, const double from[3], const double at[3])
 {
     const dd_slip_segment *segment = &slip->segment[i];
@@ -83,8 +83,8 @@ static void put(dd_slip *slip, const dd_patch *patch, int64_t i, int end, const 
     dd_v3_along(slip->place[i][end], 1.0, step, slip->place[i][1 - end]);
 }
 
-/* From segment to segment along the nodes that they share; a node that was moved goes the short way. Segments that hang
- * together begin a list of their own: they bound their own surface. queue: placed ones, in turn, then the rest. */
+/* Moves from segment to segment along shared nodes; a moved node takes the short way. Each connected set of segments
+ * starts its own list and bounds its own surface. queue: placed segments in turn, then the rest. */
 static void unfold(dd_slip *slip, const dd_patch *patch)
 {
     static const double origin[3] = {0.0, 0.0, 0.0};

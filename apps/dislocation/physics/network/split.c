@@ -7,15 +7,15 @@
 
 #include <equipoise/error.h>
 
-/* More arms than this: only groups of two against the rest. 2^9 partitions are quick, 2^23 are not. */
+/* With more arms, only groups of two against the rest are tried: 2^9 partitions are fast, 2^23 are not. */
 #define ALL_PARTITIONS 10
-/* Distance of the two nodes in units of rann, at least. */
+/* Least distance of the two nodes, in units of rann. */
 #define APART 2.0
-/* Cosine below which velocities are opposite: then both nodes move. */
+/* Cosine below which velocities count as opposite: both nodes move. */
 #define OPPOSITE (-0.99)
-/* Relative error of the way that a node goes. */
+/* Relative error of a node's displacement. */
 #define SHARP 1e-9
-/* Arms shorter than this share of rann do not count. */
+/* Arms shorter than this share of rann are ignored. */
 #define TINY 1e-3
 
 #define MOST_SEGMENTS DD_LOCAL_SEGMENTS
