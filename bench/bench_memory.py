@@ -31,7 +31,7 @@ def main(program, particles=2000000, ranks=4, *methods):
             most, empty = peak(program, number, method, particles), peak(program, number, method, number)
             own = most - empty
             one = one or (own, most)
-            # A rank's share of the particles is what its bytes are for.
+            # Bytes per particle refer to the share of a rank.
             each = own / (particles / number)
             print(f"{method},{number},{particles},{INPUT_BYTES},{most},{empty},{own},{each:.1f},{each - INPUT_BYTES:.1f},"
                   f"{own / one[0]:.3f},{most / one[1]:.3f}", flush=True)

@@ -94,7 +94,7 @@ class Work:
             suites = {suite.split(":")[-1] for suite in test["suite"]}
             ranks = re.search(r"-(\d+)$", test["name"])
             if "unit" in suites or ("mpi" in suites and (not ranks or int(ranks[1]) <= 4)):
-                # Meson names programs from the build directory on.
+                # Meson names programs relative to the build directory.
                 yield {**test, "workdir": test["workdir"] or self.path(build)}
 
     def execute(self, test, seconds, **more):
@@ -136,7 +136,7 @@ class Work:
         """('caught', test), ('survived', ''), ('uncovered', '') or ('invalid', '') of the tree as it is."""
         outcome = "uncovered"
         for known, test in self.all:
-            # The other lines of a statement have no count of their own.
+            # Continuation lines of a statement have no count.
             if not set(known["lines"].get(name, ())).intersection(range(number - 2, number + 1)):
                 continue
             targets = [os.path.relpath(self.path("build", word), self.path("build")) for word in test["cmd"]]

@@ -4,7 +4,7 @@ import html
 import math
 import os
 
-# Colours that the colour-blind tell apart (Okabe and Ito).
+# Colors for the color-blind (Okabe and Ito).
 COLORS = ["#999999", "#d55e00", "#009e73", "#0072b2", "#e69f00", "#cc79a7", "#56b4e9", "#000000"]
 WIDTH, HEIGHT = 470, 330  # of a panel's axes
 LEFT, TOP, ROW = 66, 34, 19  # margins; height of a legend's row

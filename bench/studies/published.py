@@ -46,7 +46,7 @@ IMPROVEMENT = {"barneshut": (0.23, 0.26), "network": (0.06, 0.18)}
 # Table 3.3: root mean square errors over the runs of ddcMD by model: imbalance in points, kurtosis, rank correlation.
 MODEL_ERRORS = {"molecules": (15.917, 0.444, 0.138), "barriers": (25.769, 0.079, 0.008), "forces": (16.095, 0.057, 0.007)}
 
-# Section 3.4.1: imbalance at which diffusion is done.
+# Section 3.4.1: imbalance at which diffusion stops.
 CONVERGED = 0.12
 
 # Section 3.4.2 of the benchmark: part of the cases in which the model is right, in which global is best, the penalty of

@@ -99,7 +99,6 @@ for method in sys.argv[1:]:
         assert abs(max(load) / (sum(load) / 4) - 1 - step["imbalance_measured"]) < 1e-6
 END
 
-# Output on the terminal.
 expect 4 "${network[@]}" --steps 2 --report said
 head -n 1 out | grep -q '^dislocation .*336 nodes (generated chains) on 4 ranks, --balance auto, 3 x 3 x 3 cells$' ||
     fail "first line: $(head -n 1 out)"

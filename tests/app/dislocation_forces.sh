@@ -54,7 +54,7 @@ done
 sed '$s/[0-9.e+-]*$/1/' "$here/dislocation_selves.tsv" >wrong.tsv
 expect 1 --check-forces wrong.tsv
 awk -F '\t' '$1 == "self" && $3 < 1e-3 { exit 1 }' out || fail "a wrong reference force goes unnoticed: $(cat out)"
-# On several ranks once, and the same.
+# Several ranks report the same, once.
 expect 1 --check-forces "$here/dislocation_pairs.tsv"
 mv out alone
 expect 3 --check-forces "$here/dislocation_pairs.tsv"
@@ -76,7 +76,7 @@ images 3 6 >ranks3
 cmp -s order6 ranks3 || fail "the far field's error depends on ranks: $(diff order6 ranks3)"
 paste order2 order6 | awk '{ exit !($10 < 0.03 && $10 < 0.3 * $5) }' || fail "errors of orders 2 and 6: $(cat order2 order6)"
 
-# A signal ends a check of hours at once, as it has nothing to save.
+# A signal ends a check at once, since there is nothing to save.
 # shellcheck disable=SC2086
 "$APP" $network --check-forces images:shells=50 >out 2>err &
 pid=$!
@@ -96,7 +96,6 @@ status=$?
 [ "$status" -eq 143 ] && [ ! -s out ] && grep -q 'ended by a signal before there was anything to save' err ||
     fail "direct sums and a signal: status $status: $(cat out err)"
 
-# Rubbish.
 table=$here/dislocation_pairs.tsv
 : >empty.tsv
 mkdir folder.tsv

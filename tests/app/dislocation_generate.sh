@@ -48,7 +48,7 @@ done
 made 1 "$what" --seed 4
 ! same alone || fail "$what: the seed changes nothing"
 
-# Copies: as many of everything, the same on all ranks.
+# Copies multiply all counts and are the same on any ranks.
 nodes()
 {
     python3 -c 'import json; print(json.load(open("made/report.json"))["steps"][0]["nodes"])'

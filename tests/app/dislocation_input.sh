@@ -157,7 +157,6 @@ refused key.data key.data --steps 0
 sed '/^ 3,2 /s/2000/2O00/' good.data >digit.data
 refused_by_all 'digit.data.*\(line\|3,2\)' digit.data --steps 0
 
-# Files that are not networks.
 : >empty
 mkdir folder
 head -c 3000 /dev/urandom >noise
@@ -238,7 +237,6 @@ noted 'loadType: 6 is a user-defined curve' 'loadType = 6'
 noted '' 'loadType = 4' 'eAmp = 1e-4' 'eRate = 1e5'
 noted 'zBoundType = 1: free surfaces' 'zBoundType = 1'
 
-# Options.
 refused SNAPSHOT --steps 1
 refused exclude good.data --generate lines
 refused_by_all sideways good.data --balance sideways

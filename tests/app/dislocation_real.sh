@@ -63,7 +63,7 @@ Tantalum 464 4 1e-7 20
 Copper 2304 4 1e-7 5
 END
 
-# The largest that was evolved.
+# The largest evolved network.
 chains=$data/180chains_16.10e.data
 begun=$SECONDS
 expect 1 "$chains" --steps 0 --quiet --forces one.hdf5 --report one

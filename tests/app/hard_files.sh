@@ -100,7 +100,7 @@ full()
 full output.hdf5 --generate plummer:n=60000 --output
 full forces.hdf5 --generate plummer:n=170000 --cutoff 0.001 --forces
 
-# A disk that is really full, if the test may mount one: the report too.
+# A full file system, if the test may mount one, affects the report, too.
 mkdir small
 if mount -t tmpfs -o size=64k,nr_inodes=16 tmpfs small 2>/dev/null; then
     trap 'umount "$work/small"; rm -rf "$work" "$sessions"' EXIT
@@ -120,7 +120,7 @@ if mount -t tmpfs -o size=64k,nr_inodes=16 tmpfs small 2>/dev/null; then
         [ -z "$(find small -name '*.part')" ] || fail "left on a full disk: $(find small -name '*.part')"
         rm -r small/*
     done
-    # The restart file: the run was sound so far, and reports that it could not be saved.
+    # If the restart file cannot be written, the run reports that.
     head -c 100000 /dev/zero >small/rest 2>/dev/null
     (cd small && exec "$APP" --generate plummer:n=2000 --steps 100000000 --quiet >../out 2>../err) &
     pid=$!

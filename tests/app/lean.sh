@@ -30,7 +30,6 @@ for method in count sfc tiles jagged tensor feedback diffusion voronoi auto; do
 done
 expect 2 "${plummer[@]}" --steps 6 --share model --balance sfc --report model
 
-# Text is read.
 python3 -c 'for i in range(500): print(1, (i * 0.618) % 1, (i * 0.382) % 1, i / 500, 0, 0, 0)' >bodies.txt
 expect 2 bodies.txt --quiet --steps 1 --balance sfc --report text
 [ "$(value text/report.json particles)" = 500 ] || fail 'not 500 particles of a text'

@@ -10,7 +10,7 @@ mpiexec=${MPIEXEC:-mpirun}
 # themselves do not use that time.
 patience=1
 
-# All processes here: id, parent, name.
+# All processes of this machine: id, parent, name.
 processes()
 {
     sed -n 's/^\([0-9]*\) (\(.*\)) [A-Z] \([0-9]*\) .*/\1 \3 \2/p' /proc/[0-9]*/stat 2>/dev/null

@@ -19,7 +19,7 @@ expect 2 --generate chains:n=6 --steps 4 --balance sfc --report lines --quiet
 "$view" three lines -o both.html || fail "equipoise-view"
 python3 "$here/view_browser.py" "$driver" "$browser" both.html three lines || fail "the page of two runs"
 
-# A comparison: its rows, and the method named as the best is the best.
+# A comparison shows its rows and names the best method.
 python3 - "$here" "$driver" "$browser" <<'PY' || fail "the page of a comparison"
 import json, sys
 sys.path.insert(0, sys.argv[1])

@@ -211,7 +211,6 @@ def what_a_callback_raises_comes_back():
     code.fails = "trace"
     e = raised(balancer.compare, "sfc", [2])
     check(isinstance(e, equipoise.Error) and e.code == equipoise.ERR_STATE and str(e) == "not now", repr(e))
-    # Wrong on one rank: an exception on all.
     e = raised(balancer.record, [1, 2] if comm.rank else [1], 1.0)
     check(isinstance(e, equipoise.Error if comm.rank else ValueError), repr(e))
     data = balancer.pack()

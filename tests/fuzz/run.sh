@@ -63,9 +63,9 @@ for target in $targets; do
     fi
 done
 
-# Failing inputs outlive this run, for inspection.
+# Failing inputs are kept for inspection.
 found=$(mktemp -d)
-# Dynamic thread-local storage is not followed: libsanitizer reads nonsense there in MPI programs that no mpirun started.
+# Dynamic thread-local storage is not tracked: libsanitizer misreads it in MPI programs started without mpirun.
 export ASAN_OPTIONS="abort_on_error=0:detect_stack_use_after_return=0:intercept_tls_get_addr=0:${ASAN_OPTIONS-}"
 export TMPDIR="$temporary"
 

@@ -11,7 +11,7 @@ work=$tmp
 sessions=$(mktemp -d)
 export OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_orte_tmpdir_base=$sessions
 trap 'rm -rf "$work" "$sessions"' EXIT
-# The interpreter itself: what PATH has may be a script that looks for it each time.
+# The interpreter itself, since PATH may name a wrapper script that searches for it on each call.
 python=$(python3 -c 'import sys; print(sys.executable)')
 python3()
 {

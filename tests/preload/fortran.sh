@@ -21,7 +21,6 @@ for interface in "MPIF -DOLD_NAMES" USE_MPI F08; do
     [ "$(wc -l <alone)" -eq 2 ] || fail "$interface without balancers: $(cat alone)"
     expect 5 -n 2 --report steps.csv ./world
     cmp out alone || fail "$interface: $(cat out)"
-    # One step, from mark to mark.
     [ "$(wc -l <steps.csv)" -eq 4 ] || fail "$interface: $(cat steps.csv)"
 done
 [ "$tried" -gt 0 ] || exit 77
