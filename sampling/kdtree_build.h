@@ -442,7 +442,6 @@ void KD_PUBLIC(free)(KD_TREE *tree)
     }
 }
 
-/* A coordinate of point i of a leaf. */
 KD_INLINE KD_REAL KD_STATIC(coordinate)(const KD_TREE *tree, const KD_NODE *leaf, int32_t i, const int dim, int d)
 {
     const int32_t first = i / KD_LANES * KD_LANES;

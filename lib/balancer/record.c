@@ -25,7 +25,6 @@ typedef struct turns {
 
 enum { TURN_NUMBERS = 2 * EQP_CYCLE_PHASES };
 
-/* This rank's work in each phase. */
 static turns turns_of(const eqp_balancer *b, const eqp_work *work)
 {
     turns t = {.n = work->nphases};

@@ -78,7 +78,6 @@ static int distance_to(const eqp__inspector *in, int rank)
 
 /* ---- own blocks ---- */
 
-/* Room for one block and its users. */
 static int reserve(eqp__inspector *in, int64_t nusers)
 {
     const int code = eqp_array_reserve(&in->travellers, &in->capacity, in->n + 1, sizeof *in->travellers);

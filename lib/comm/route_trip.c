@@ -37,7 +37,6 @@ static int post(eqp_route *route, const eqp__message *m, char *data, int sends, 
     return EQP_OK;
 }
 
-/* Posts the receives of all stages. */
 static int post_receives(eqp_route *route, const eqp__messages *side, char *base, int tag, MPI_Request *request)
 {
     for (int64_t i = 0; i < side->n; i++) {

@@ -25,7 +25,7 @@ typedef struct eqp__reasons {
 
 eqp_policy_action eqp__reasons_action(const eqp__reasons *reasons, const eqp_policy *policy);
 
-/* Stores the first reason as text, for maps whose making gives no better one. */
+/* Stores the first reason as text; used if making the map gives no better one. */
 void eqp__reasons_tell(const eqp__reasons *reasons, const eqp_policy *policy, eqp_message *why);
 
 /* True if a rank is near its capacity, and nearer than when the map was made. use, made: largest used fraction of a

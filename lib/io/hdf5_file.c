@@ -31,7 +31,7 @@ typedef struct open_file {
     haddr_t allocated, end; /* end of the space that HDF5 allocated; end of the bytes written */
     eqp_output *output;
     int fd; /* the output's */
-    /* Of a compressed file: */
+    /* for a compressed file: */
     char *path;
     eqp__source source;
     size_t nhead;

@@ -189,7 +189,6 @@ static inline double eqp__get_f64(const unsigned char *p, bool big)
 const char *eqp__base_name(const char *path);
 bool eqp__same_folder(const char *a, const char *b);
 
-/* Escapes text for XML. */
 void eqp__put_escaped(FILE *to, const char *text);
 
 typedef struct eqp__c_locale {

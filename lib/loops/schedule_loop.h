@@ -68,7 +68,7 @@ void eqp__loop_data_free(eqp_loop *loop);
 void eqp__loop_data_put(eqp_loop *loop);
 void eqp__loop_data_get(eqp_loop *loop);
 
-/* Words of the window on rank 0, behind the rank's word. */
+/* Words of the window on rank 0, after the rank's own word. */
 enum { EQP__LOOP_CELL = 0, EQP__LOOP_POOLS = 1 };
 
 static inline MPI_Aint eqp__loop_shares_at(const eqp_loop *loop)

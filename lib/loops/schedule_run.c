@@ -188,7 +188,6 @@ double eqp__loop_weight(const eqp_loop *loop, int rank)
     return loop ? eqp__schedule_weight(loop->schedule, rank) : 0.0;
 }
 
-/* Shares all measurements with all ranks. */
 static int gather_shares(eqp_loop *loop)
 {
     const eqp__share mine = eqp__schedule_share(loop->schedule, loop->rank);

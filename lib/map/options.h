@@ -58,7 +58,6 @@ bool eqp__method_weighs(const eqp_method *method);
 /* True if work units are assigned instead of whole owners. */
 bool eqp__map_options_wants_units(const eqp_map_options *options);
 
-/* True if the assignment uses pins. */
 bool eqp__map_options_wants_pins(const eqp_map_options *options);
 
 /* True if a map needs more than the survey of its owners: a trace of its cost, or of several maps. */

@@ -64,7 +64,6 @@ int eqp_survey_phases(const eqp_survey *survey)
     return survey && eqp__survey_cycles(survey) ? survey->model.phases.n : 1;
 }
 
-/* Appends the phases of an owner. */
 static int put_phases(eqp_survey *survey, const double *load)
 {
     const int n = survey->model.phases.n;

@@ -297,7 +297,7 @@ static void record_stage(const ledger *l, int j, int level, const eqp_network *n
     }
 }
 
-/* Allgather or reduce-scatter of one lane: a part receives the bytes of all other nodes and counts as many as sent.
+/* Allgather or reduce-scatter of one lane: a part counts the bytes of all other nodes, as received and as sent.
  * network: NULL: without seconds. */
 static void record_lane(const int64_t *bytes, int lane, int node, int nparts, const eqp_network *network,
                         const eqp_traffic *t)

@@ -322,7 +322,7 @@ static int trial_seconds(const eqp_balancer *b, const eqp_method *method, double
     return EQP__MPI(MPI_Allreduce(&own, seconds, 1, MPI_DOUBLE, MPI_MAX, b->comm));
 }
 
-/* Choice of granularity: the best method at the present granularity is tried at all others. */
+/* Choice of granularity: the best method at the present granularity is tried at every other one. */
 typedef struct grain_trials {
     eqp_balancer *b;
     eqp_names *home;

@@ -11,7 +11,7 @@
 
 /* The candidates, from the cheapest up. effort: expected cost of a trial including its trace, as a multiple of the
  * curve's trial. The curve is always tried. A hypergraph of all pins costs 10 times as much where pins are few, and
- * 100 times where every owner needs most others. wants: features of the problem that the candidate requires. In a
+ * 100 times where owners need most owners. wants: features of the problem that the candidate requires. In a
  * study of cycles, `pieces` never had the shortest step, and a map of one part with `homes=curve` once, by 1 %. */
 static const struct {
     const char *word;
