@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The weights of loadbench over the steps, and its work. */
 #include "failing_malloc.h"
 #include "scenario.h"
 #include "unit.h"
@@ -77,7 +76,7 @@ TEST(a_walk_does_not_depend_on_how_one_goes)
     lb_scenario_free(other);
 }
 
-/* Heavy vertices of a lattice; the rest weigh 1. */
+/* Number of heavy vertices of a lattice; the rest weigh 1. */
 static int count_heavy(const lb_scenario *s)
 {
     int heavy = 0;

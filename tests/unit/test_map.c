@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The interaction-to-rank map: whole owners, owners shared by where interactions are, and ways through the phases of a
- * cycle. */
+/* The interaction-to-rank map: whole owners, owners shared by position of interactions, and paths through the phases
+ * of a cycle. */
 #include "map/phased.h"
 
 #include "unit.h"

@@ -32,8 +32,8 @@ enum { MOST = 1000 };
 static eqp_policy_sample trace[MOST];
 static bool renewed[MOST];
 
-/* A made-up application: the imbalance starts at `fresh` with each map and grows by `ageing` per step; a step's mean
- * is 1 second, a map costs `price` seconds. Returns the number of maps and keeps the samples. */
+/* An artificial run: the imbalance starts at `fresh` with each map and grows by `ageing` per step; a step's mean is 1
+ * s, a map costs `price` seconds. Returns the number of maps and keeps the samples. */
 static int run(const eqp_policy_options *options, int n, double fresh, double ageing, double price)
 {
     eqp_policy policy = policy_of(options);
@@ -52,7 +52,7 @@ static int run(const eqp_policy_options *options, int n, double fresh, double ag
     return maps;
 }
 
-/* There is a map in every k-th of the n steps. */
+/* Checks that every k-th of the n steps has a map. */
 static void assert_maps_every(int k, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -142,7 +142,7 @@ TEST(a_hiccup_right_after_balancing_hides_nothing)
     assert_true(policy.reached == 0.0);
     for (int i = 0; i < 6; i++) {
         assert_ok(eqp__policy_record(&policy, &bad));
-        /* The hiccup is no loss of the map's. */
+        /* A single slow step is not a loss of the map. */
         assert_true(i > 0 || !eqp__policy_wants(&policy));
     }
     assert_true(eqp__policy_wants(&policy));
@@ -189,7 +189,7 @@ TEST(a_policy_can_be_stored_and_goes_on)
     }
 }
 
-/* A caller that prepares when told to is ready in time if the loss grows slowly, and idle most of the time. */
+/* A caller that prepares when told is ready in time if the loss grows slowly, and idle most of the time. */
 TEST(a_new_map_is_announced)
 {
     const eqp_policy_options options[] = {options_of(EQP_POLICY_AUTO, 1), options_of(EQP_POLICY_EVERY, 4),
@@ -199,7 +199,7 @@ TEST(a_new_map_is_announced)
         eqp_policy policy = policy_of(&options[o]);
         int age = 0, maps = 0, announced = 0;
         bool ready = false;
-        assert_false(eqp__policy_may_want(&policy)); /* the first map is made without */
+        assert_false(eqp__policy_may_want(&policy)); /* nothing announces the first map */
         for (int i = 0; i < 400; i++) {
             const bool wants = eqp__policy_wants(&policy);
             assert_true(!wants || ready || i == 0);
@@ -220,8 +220,8 @@ TEST(a_new_map_is_announced)
     }
 }
 
-/* As run(), but seconds are the same in all steps and say nothing; the work's imbalance is `first` with the first map,
- * which was made for other work, and `later` with all that follow. All promise 1 %. */
+/* As run(), but the seconds are the same in all steps. The work's imbalance is `first` with the first map, made for
+ * other work, and `later` with all following maps. All promise 1 %. */
 static int run_work(const eqp_policy_options *options, int n, double first, double later, double price)
 {
     eqp_policy policy = policy_of(options);
@@ -240,7 +240,7 @@ static int run_work(const eqp_policy_options *options, int n, double first, doub
     return maps;
 }
 
-/* It loses 0.3 seconds in each step, which seconds do not show: they were as bad when the map was fresh. */
+/* It loses 0.3 s in each step, which seconds do not show: they were as bad when the map was new. */
 TEST(a_map_that_breaks_its_promise_is_renewed_once_it_has_cost_a_map)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
@@ -256,7 +256,7 @@ TEST(a_map_that_breaks_its_promise_is_renewed_once_it_has_cost_a_map)
     assert_int_equal(run_work(&rarely, 100, 0.31, 0.01, 0.0), 1);
 }
 
-/* A map costs what is lost in 3 steps. The next ones are asked for after 3, 6, 12, ... steps, at most 192. */
+/* A map costs the loss of 3 steps. The next ones are due after 3, 6, 12, ... steps, at most 192. */
 TEST(a_promise_that_nothing_keeps_is_asked_for_less_and_less)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
@@ -278,7 +278,7 @@ TEST(a_jump_of_the_work_asks_at_any_price)
     assert_int_equal(run_work(&o, 2, 0.31, 0.01, 1e9), 2);
 }
 
-/* Work ages by 1 % in a step, and every remedy brings it back to 1 %; a map costs 2 seconds, a repair `price`. */
+/* Work ages by 1 % per step, and every remedy restores 1 %; a map costs 2 s, a repair `price`. */
 static void count_actions(const eqp_policy_options *options, bool repairable, double price, int actions[3])
 {
     eqp_policy policy;
@@ -300,7 +300,7 @@ static void count_actions(const eqp_policy_options *options, bool repairable, do
     }
 }
 
-/* A remedy is due once the sum of 1 %, 2 %, ... is its price: after k steps where k (k + 1) / 2 is 100 times that. */
+/* A remedy is due when 1 %, 2 %, ... sum to its price: after k steps if k (k + 1) / 2 is 100 times the price. */
 TEST(uneven_work_is_repaired_where_that_costs_less)
 {
     const eqp_policy_options often = options_of(EQP_POLICY_AUTO, 1), repair = options_of(EQP_POLICY_REPAIR, 1),
@@ -327,7 +327,7 @@ TEST(uneven_work_is_repaired_where_that_costs_less)
     assert_int_equal(eqp__policy_advise(NULL), EQP_KEEP);
 }
 
-/* Losses that repairs have cured do not ask for a new map; losses that remain do. */
+/* Losses cured by repairs require no new map; remaining losses do. */
 TEST(seconds_that_repairs_do_not_cure_ask_for_a_map)
 {
     for (int cures = 0; cures < 2; cures++) {
@@ -350,8 +350,8 @@ TEST(seconds_that_repairs_do_not_cure_ask_for_a_map)
     }
 }
 
-/* Steps of which all but 1 second is exchange: work becomes uneven by 2 % more with each, a new map makes a step of
- * `fresh` seconds, a repair one of `repaired`. A map costs 2 seconds and a repair 0.1. */
+/* Steps with 1 s of work, the rest exchange: unevenness grows by 2 % per step, a new map makes a step of `fresh`
+ * seconds, a repair one of `repaired`. A map costs 2 s and a repair 0.1 s. */
 static void count_actions_exchanging(double fresh, double repaired, int actions[3])
 {
     const eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The policies `auto` and `gain` near the end of a run. */
 #include "decide/policy.h"
 #include "unit.h"
 
@@ -32,7 +31,7 @@ static void record(eqp_policy *policy, eqp_policy_sample sample)
     assert_ok(eqp__policy_record(policy, &sample));
 }
 
-/* A made-up run: what a map loses at some age. */
+/* An artificial run: the loss of a map by its age. */
 typedef struct made_up {
     int n;
     double fresh, rise, bend, price; /* fresh + rise age^bend */
@@ -103,7 +102,7 @@ TEST(both_are_near_the_best_schedule)
     }
 }
 
-/* An imbalance that has lasted is worth a map if the run lasts. */
+/* A lasting imbalance is worth a map if the run is long enough. */
 TEST(the_remaining_steps_decide)
 {
     static const eqp_policy_mode modes[] = {EQP_POLICY_AUTO, EQP_POLICY_GAIN};
@@ -201,7 +200,7 @@ TEST(a_hiccup_is_no_gain)
     }
 }
 
-/* Whoever prepares a map while it computes is told before. */
+/* A caller that prepares maps during its computation is told in advance. */
 TEST(gain_announces_a_map)
 {
     eqp_policy policy = policy_of(EQP_POLICY_GAIN);

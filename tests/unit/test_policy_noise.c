@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Noise of measured seconds asks for no map, and does not hide for long that maps age. The noise is a counter stream.
- */
+/* Noise of measured seconds triggers no map and delays the detection of ageing maps only briefly. The noise is a
+ * counter stream. */
 
 #include "decide/noise.h"
 #include "unit.h"
@@ -92,7 +92,7 @@ static double run_by_period(const world *w, int64_t steps, int64_t every)
     return seconds;
 }
 
-/* The fraction that is lost against the best fixed period. */
+/* Loss relative to the best fixed period. */
 static double regret(const world *w, int64_t steps)
 {
     double best = INFINITY;
@@ -179,7 +179,7 @@ TEST(one_rank_has_nothing_to_hide)
     eqp__rank_noise_free(&noise);
 }
 
-/* The smaller the rate, the later a map; with 1 all is believed that costs enough. */
+/* The lower the rate, the later a map; with rate 1 every loss that costs enough counts. */
 TEST(the_rate_of_false_alarms_is_the_callers)
 {
     static const double rate[] = {1.0, 1e-2, 1e-8};

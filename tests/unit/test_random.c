@@ -26,7 +26,7 @@ TEST(matches_published_vectors)
     }
 }
 
-/* A number depends on its place only, not on what was asked before. */
+/* A number depends on its position only, not on previous calls. */
 TEST(is_independent_of_order)
 {
     enum { N = 500 };

@@ -15,7 +15,7 @@
 
 static char folder[256], home[4096];
 
-/* Each test runs in an empty folder, which is removed with all that is in it. */
+/* Each test runs in an empty folder, removed afterwards with its contents. */
 static int enter_folder(void **state)
 {
     const char *base = getenv("TMPDIR");
@@ -319,7 +319,7 @@ TEST(a_csv_appears_only_when_it_is_finished)
     assert_int_equal(eqp_csv_finish(csv, NULL), EQP_ERR_STATE);
     eqp_csv_free(csv);
     assert_file("t.csv", whole);
-    /* A second file that is given up leaves the first one alone. */
+    /* A second file that is discarded leaves the first one unchanged. */
     assert_ok(eqp_csv_create("t.csv", 2, column, &csv, NULL));
     eqp_csv_free(csv);
     assert_file("t.csv", whole);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The options that all mini-apps share, as a second app takes them: its own rows between them, its own words, its own
- * methods; and the names of its files. */
+/* The options shared by all mini-apps in a second app with its own rows, words and methods; names of its files. */
 #include "run_files.h"
 #include "run_settings.h"
 #include "unit.h"
@@ -47,7 +46,7 @@ static int parse(int argc, const char *const *argv, settings *s, bool *given, eq
     return app_options_parse(&line, argc, (char *const *)argv, s, given, &action, message);
 }
 
-/* Parses the words, checks the inputs and looks up what they name. */
+/* Parses the words, checks the inputs and resolves their names. */
 static int settle(const char *const *words, settings *s, eqp_message *message)
 {
     int n = 0, code;

@@ -147,8 +147,8 @@ TEST(a_speed_that_depends_on_size_takes_a_model)
     }
 }
 
-/* Maps of a run whose policy never asks, over some steps: how many are made. swing: by how much a rank's speed goes up
- * and down from step to step. */
+/* Maps made over some steps of a run whose policy never requests one. swing: amplitude of a rank's speed from step to
+ * step. */
 static int count_maps(const char *word, bool automatic, int steps, double swing)
 {
     const eqp_share_options choice = choice_of(word);
@@ -212,7 +212,7 @@ TEST(sizes_are_per_evaluation)
     eqp__rank_shares_free(shares[1]);
 }
 
-/* Rows that say nothing leave the speeds as they are, and never make them useless. */
+/* Rows without information leave the speeds unchanged and valid. */
 TEST(invalid_times_are_ignored)
 {
     static const double odd[] = {0.0, -1.0, NAN, INFINITY, 1e-300, DBL_MAX};

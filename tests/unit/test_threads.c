@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sampler in several threads at once: each with objects of its own, and all with a tree and units that they share.
- * Every thread gets what one thread alone gets. Linked with a build of the sampler for ThreadSanitizer as well, which
- * also sees races that change no result. */
+/* The sampler in several threads, each with its own objects and all with a shared tree and shared units. Every thread
+ * gets the result of a single thread. Also linked with a ThreadSanitizer build of the sampler, which detects races
+ * that change no result. */
 #include "units_world.h"
 
 #include <equipoise/more/curve.h>
@@ -13,7 +13,6 @@
 
 enum { THREADS = 4, POINTS = 3000, QUERIES = 300, NEAREST = 8, OWNERS = 60 };
 
-/* Read-only data shared by the threads. */
 struct shared {
     double point[3][POINTS], of_point[POINTS][3];
     eqp_kdtree *tree;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work units: every interaction is in exactly one, and they are as large as they should be. */
+/* Work units: every interaction is in exactly one, and sizes are as requested. */
 
 #include "slow.h"
 #include "unit.h"
@@ -148,7 +148,7 @@ TEST(heavy_owners_are_split_to_the_bound)
     }
 }
 
-/* One heavy owner between light ones: it may stand in the middle of their unit, and is not part of it. */
+/* A heavy owner between light ones is not part of their unit, although it may lie in the middle of it. */
 TEST(a_heavy_owner_between_light_ones_stands_alone)
 {
     FREED_BY(world_free) struct world w = world_create(21, 10);

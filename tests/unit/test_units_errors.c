@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work units at the edge: nothing there, everything in one place, mistakes of the caller, no memory. */
+/* Work units in limiting cases: nothing, everything at one place, caller errors, no memory. */
 
 #include "failing_malloc.h"
 #include "slow.h"
@@ -152,7 +152,7 @@ TEST(the_callbacks_code_comes_back)
     }
 }
 
-/* Hands over one batch as the test made it, and ignores what the sink says. */
+/* Passes one batch and ignores the code of the sink. */
 static int one_batch(void *user, int64_t owner, eqp_sink *sink)
 {
     (void)owner;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work units of owners whose pins are known: what enumerating would give, without enumerating owners that stay whole.
- */
+/* Work units of owners with known pins equal those by enumeration, without enumerating owners that stay whole. */
 
 #include "failing_malloc.h"
 #include "slow.h"

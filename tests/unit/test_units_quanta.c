@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Weights as integers: what a list weighs is the exact sum of its weights, each rounded to a quantum, however many
- * there are and whatever they are; and draws come with the probability that was asked for. */
+/* Weights as integers: the weight of a list is the exact sum of its weights, each rounded to a quantum, for any number
+ * and any values; draws have the requested probability. */
 
 #include "unit.h"
 
@@ -23,8 +23,7 @@ static int weigh(eqp_batch batch, const eqp_units_options *options, int64_t *cou
     return eqp_owners_weigh(1, &id, NULL, one_batch, &batch, options, count, weight);
 }
 
-/* Weights as an application might have them, and as it should not: whole and half quanta, huge ones, zeros of both
- * signs. */
+/* Realistic and unrealistic weights: whole and half quanta, huge ones, zeros of both signs. */
 static double odd_weight(int kind, uint64_t k, int bits)
 {
     const uint64_t r = eqp_random_bits(4, (uint64_t)kind, k);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which interactions of a heavy owner become centroids, and what happens where centroids coincide. */
+/* Which interactions of a heavy owner become centroids, and the effect of coincident centroids. */
 
 #include "unit.h"
 
@@ -120,7 +120,7 @@ TEST(of_equal_centroids_the_first_decides)
     }
 }
 
-/* A place with most of the weight, which nothing can divide, among others that can. */
+/* A place with most of the weight, which cannot be divided, among places that can. */
 static int atom(void *user, int64_t owner, eqp_sink *sink)
 {
     int64_t *calls = user;

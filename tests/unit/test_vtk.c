@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines for ParaView: a reader written from the description of the format finds every number. */
+/* Lines for ParaView: a reader written from the format's description finds every number. */
 #include "paradis_files.h"
 
 #include <equipoise/more/io.h>
