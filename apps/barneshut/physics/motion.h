@@ -60,11 +60,12 @@ static inline int64_t bh_phase_turns(int k)
 /* The last rung that has particles, 0 if none has: on [n of the rungs]. */
 int bh_rungs_deepest(const bh_rungs *rungs, const double *on);
 
-/* The rung of a particle on rung r with acceleration a: unchanged where its step does not end at this tick, else the
- * first one whose step is short enough, but no longer step than can begin at this tick. O(n of the rungs). */
+/* The rung of a particle on rung r with acceleration a: unchanged if its step does not end at this tick, else the first
+ * one with a short enough step, but no longer step than can begin at this tick. O(n of the rungs). */
 int64_t bh_rung_next(const bh_rungs *rungs, int64_t tick, int64_t r, const double a[3]);
 
-/* bh_rung_next() of all particles: into rung [n], or counted in on [n of the rungs], whatever that held. O(n). */
+/* bh_rung_next() of all particles: stored in rung [n], or counted in on [n of the rungs], which is overwritten.
+ * O(n). */
 void bh_rungs_choose(const bh_rungs *rungs, int64_t tick, int64_t n, const double *const a[3], int64_t *rung);
 void bh_rungs_count(const bh_rungs *rungs, int64_t tick, int64_t n, const double *const a[3], const int64_t *rung,
                     double *on);
@@ -81,8 +82,8 @@ void bh_rungs_kick(const bh_rungs *rungs, int64_t tick, int64_t n, const double 
 void bh_rungs_bounds(const bh_rungs *rungs, int64_t tick, double kick, int64_t n, const double *const at[3],
                      const double *const v[3], const double *const a[3], const int64_t *rung, double bound[6]);
 
-/* Sums over particles. All members are doubles and sums, so that a caller adds them over ranks. The total energy is
- * kinetic + potential; 2 kinetic + virial is 0 in equilibrium; the centre of mass is moment / mass. */
+/* Sums over particles. All members are double, so that a caller can add them over ranks. The total energy is kinetic +
+ * potential; 2 kinetic + virial is 0 in equilibrium; the centre of mass is moment / mass. */
 typedef struct bh_sums {
     double mass;
     double kinetic;     /* sum m v^2 / 2 */

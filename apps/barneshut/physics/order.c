@@ -28,7 +28,7 @@ static void insertion_sort(int64_t n, item *items)
     }
 }
 
-/* Stable, by the digit above `shift`. */
+/* Stable scatter by the digit above `shift`. */
 static void scatter(int64_t n, const item *from, item *to, int shift)
 {
     uint32_t next[BINS] = {0}, sum = 0;

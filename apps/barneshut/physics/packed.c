@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cells and blocks as they travel: what a receiver can derive stays away. */
+/* Cells and blocks as sent, without anything a receiver can derive. */
 #include "internal.h"
 
 #include <equipoise/error.h>

@@ -35,7 +35,6 @@ static double *gather(int64_t n, const int64_t *order, const double *from)
     return to;
 }
 
-/* Fills order and key. */
 static int sort_particles(bh_serial *serial, const bh_box *box, const double *x, const double *y, const double *z)
 {
     const int64_t n = serial->n;
@@ -112,7 +111,6 @@ void bh_serial_free(bh_serial *serial)
     *serial = (bh_serial){0};
 }
 
-/* Fields of all particles in key order. */
 static int sweep(const bh_serial *serial, bh_kernel *kernel, const bh_mac *mac, double G, double eps, double *field[4],
                  bh_serial_work *work)
 {
@@ -168,7 +166,7 @@ done:
     return code;
 }
 
-/* The reference for the kernels: nothing in it is shared with them. */
+/* The reference for the kernels, which shares no code with them. */
 void bh_direct(int64_t n, const double *x, const double *y, const double *z, const double *m, double G, double eps,
                int64_t nt, const double *tx, const double *ty, const double *tz, double *ax, double *ay, double *az,
                double *pot)

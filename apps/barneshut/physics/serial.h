@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All forces of one rank that has everything: for tests, benches and programs without MPI. */
+/* All forces on one rank with all particles: for tests, benches and programs without MPI. */
 #ifndef BH_SERIAL_H
 #define BH_SERIAL_H
 
@@ -8,7 +8,7 @@
 /* Particles in key order, their tree and target groups. */
 typedef struct bh_serial {
     int64_t n;
-    int64_t *order; /* [n] place of the i-th among the caller's particles */
+    int64_t *order; /* [n] the i-th particle's place among the caller's */
     uint64_t *key;  /* [n] */
     bh_tree tree;   /* its sources are the particles in key order */
     int64_t ngroups;
@@ -29,8 +29,8 @@ int bh_serial_build(bh_serial *serial, int64_t n, const double *x, const double 
                     const double *accel, int leaf_size, int group_size);
 void bh_serial_free(bh_serial *serial);
 
-/* Sets ax, ay, az and the potential of all other particles, all [n] and in the caller's order; unchanged
- * on error. The kernel is borrowed; NULL takes the fastest in double precision. work may be NULL. */
+/* Sets ax, ay, az and the potential of all other particles, all [n] and in the caller's order; unchanged on error.
+ * kernel: borrowed; NULL: the fastest in double precision. work: NULL allowed. */
 int bh_serial_force(const bh_serial *serial, bh_kernel *kernel, const bh_mac *mac, double G, double eps, double *ax,
                     double *ay, double *az, double *pot, bh_serial_work *work);
 

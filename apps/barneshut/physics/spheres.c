@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Random draws; Plummer and Hernquist spheres: places from the mass profile, speeds from the exact distribution
+/* Random draws; Plummer and Hernquist spheres: positions from the mass profile, speeds from the exact distribution
  * function. */
 #include "model.h"
 
@@ -150,7 +150,7 @@ bh__draw bh__draw_begin(const bh_generator *generator, enum bh__purpose purpose,
 
 double bh__draw_uniform(bh__draw *draw)
 {
-    /* Logarithms and negative powers follow: never 0. */
+    /* Never 0, since logarithms and negative powers follow. */
     return fmax(eqp_random_uniform(draw->seed, draw->id, draw->next++), 0x1p-54);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Building the octree: cells below this rank's branches from sorted keys, and the top above the branches of all. */
+/* Builds the octree: cells below this rank's branches from sorted keys, and the top above all ranks' branches. */
 #include "internal.h"
 
 #include <equipoise/error.h>
@@ -44,7 +44,7 @@ static void tree_clear(bh_tree *tree)
 
 int64_t bh__lower_bound(const uint64_t *key, int64_t first, int64_t end, uint64_t limit)
 {
-    /* Gallop first: the runs that are looked for are mostly short. */
+    /* Gallops first: most runs are short. */
     int64_t step = 1;
     while (first + step < end && key[first + step] < limit) {
         first += step;
@@ -64,8 +64,8 @@ int64_t bh__lower_bound(const uint64_t *key, int64_t first, int64_t end, uint64_
     return first;
 }
 
-/* Seven binary searches side by side: the number of steps depends on the number of keys alone, and no branch
- * depends on the keys: it could not be predicted. */
+/* Seven interleaved binary searches. The number of steps depends only on the number of keys, and no branch depends on
+ * the keys, which would be unpredictable. */
 void bh__split(const uint64_t *key, int64_t first, int64_t end, int level, int64_t bound[9])
 {
     const uint64_t begin = bh__key_at_level(key[first], level), span = bh__span(level + 1);
@@ -126,7 +126,7 @@ done:
     return code;
 }
 
-/* Every key ascending and inside an interval, the intervals ascending and disjoint. */
+/* Keys ascend and lie in intervals, which ascend and are disjoint. */
 static int check_input(int64_t n, const uint64_t *key, int nintervals, const bh_interval *interval)
 {
     uint64_t end = 0;
@@ -145,7 +145,7 @@ static int check_input(int64_t n, const uint64_t *key, int nintervals, const bh_
     return i == n ? EQP_OK : EQP_ERR_ARGUMENT;
 }
 
-/* The level of the largest cell that begins at `key` and ends by `end`. */
+/* Level of the largest cell that begins at `key` and ends by `end`. */
 static int coarsest_level(uint64_t key, uint64_t end)
 {
     int level = EQP_CURVE_BITS;
@@ -200,7 +200,7 @@ static void divide(bh_tree *tree, const uint64_t *key, int64_t parent)
     cell->nchild = (int16_t)(tree->ncells - cell->child);
 }
 
-/* Depth first, so that cells which are near in space are near in memory. */
+/* Depth first, so that cells near in space are near in memory. */
 static int divide_below(bh_tree *tree, const uint64_t *key, int64_t branch)
 {
     int64_t stack[BH_STACK];
@@ -243,7 +243,7 @@ int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *k
     tree->box = *box;
     EQP_TRY(check_input(n, key, nintervals, interval));
     EQP_TRY(bh__sources_reserve(&tree->sources, n));
-    EQP_TRY(bh__cells_reserve(tree, n / tree->leaf_size * 4 + 8)); /* mostly enough */
+    EQP_TRY(bh__cells_reserve(tree, n / tree->leaf_size * 4 + 8)); /* enough for most trees */
     tree->sources.n = n;
     tree->sources.nlocal = n;
     take_places(&tree->sources, x, y, z);
@@ -314,7 +314,7 @@ int bh_tree_drift(bh_tree *tree, const double *x, const double *y, const double 
     return EQP_OK;
 }
 
-/* Disjoint, in key order, each a possible cell, and the own ones exactly the branches of this tree. */
+/* Branches must be disjoint, in key order, possible cells, and this rank's must be exactly this tree's. */
 static int check_branches(const bh_tree *tree, int64_t nbranches, const bh_cell *branch, int rank)
 {
     uint64_t end = 0;
@@ -340,7 +340,7 @@ static int check_branches(const bh_tree *tree, int64_t nbranches, const bh_cell 
     return own == tree->nbranches ? EQP_OK : EQP_ERR_ARGUMENT;
 }
 
-/* This rank's branch that begins at `key`; check_branches() knows that there is one. */
+/* This rank's branch that begins at `key`, which check_branches() has found. */
 static int64_t own_branch(const bh_tree *tree, uint64_t key)
 {
     int64_t first = 0, end = tree->nbranches - 1;
@@ -355,7 +355,8 @@ static int64_t own_branch(const bh_tree *tree, uint64_t key)
     return first;
 }
 
-/* The top's copy of a branch: a cell that points to what the branch points to, or to nothing if that is elsewhere. */
+/* The top's copy of a branch: it points to the branch's children and particles, or to nothing if the branch is
+ * remote. */
 static bh_cell branch_copy(const bh_tree *tree, const bh_cell *branch, int rank)
 {
     if (branch->home == rank) {
@@ -369,7 +370,7 @@ static bh_cell branch_copy(const bh_tree *tree, const bh_cell *branch, int rank)
     return copy;
 }
 
-/* The children of a cell of the top. While the top grows, its cells' first and count number the branches below them. */
+/* Children of a cell of the top. While the top grows, first and count of its cells number the branches below them. */
 static int divide_top(bh_tree *tree, int64_t parent, const bh_cell *branch, int rank)
 {
     const bh_cell cell = tree->cell[parent];

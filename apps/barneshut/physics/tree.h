@@ -12,19 +12,19 @@
 
 #define BH_ABSENT (-1) /* children or particles that exist, but not on this rank */
 
-/* A leaf with so few particles always acts particle by particle: exact, and cheaper than a cell, which costs 2.2 to 2.5
- * times a pair. */
+/* A leaf with at most this many particles always acts particle by particle: exact, and cheaper than a cell, which costs
+ * 2.2 to 2.5 times a pair. */
 #define BH_DIRECT_MAX 2
 
 /* Ranks are below this: they travel in 23 bits. */
 #define BH_RANKS_MAX (1 << 23)
 
-/* While the tree keeps its cells, particles may leave a cell's cube by this part of its side along any axis; beyond
- * that the cell no longer acts as one body. Criteria keep all targets farther off. */
+/* While the tree keeps its cells, particles may leave a cell's cube by this share of its side along any axis; beyond
+ * that the cell no longer acts as one body. Criteria keep all targets farther away. */
 #define BH_DRIFT_REACH 0.1
 
 /* The root cube. Its side is a power of two and its corner a multiple of a quarter of it, so that it seldom changes
- * while particles drift; it is a function of the particles' bounds only. */
+ * while particles drift. It is a function of the particles' bounds only. */
 typedef struct bh_box {
     double corner[3];
     double side;
@@ -53,7 +53,7 @@ typedef struct bh_cell {
     int32_t home;   /* rank that has what is below it; -1 for a cell of the top */
     int16_t nchild; /* 0 for a leaf; children lie side by side in key order */
     int16_t tight;  /* the deepest level on which a cell around its particles bounds them as far as they have drifted,
-                       see  BH_DRIFT_REACH: a cell of a deeper level does not act as one body. EQP_CURVE_BITS if none has
+                       see BH_DRIFT_REACH: a cell of a deeper level does not act as one body. EQP_CURVE_BITS if none has
                        drifted far, -1 if not even the root bounds them */
     int32_t family; /* number of its children as walks see them; -1 for a leaf or where they are absent */
     int64_t child;  /* first child, or BH_ABSENT */
@@ -63,8 +63,8 @@ typedef struct bh_cell {
     bh_moments moments;
 } bh_cell;
 
-/* The children of one cell, as a walk looks at them: all at once. Made from the cells, lane k is child k; lanes without
- * a child have zeros. */
+/* The children of one cell as a walk processes them: all at once. Made from the cells; lane k is child k, lanes without
+ * a child are zero. */
 #define BH_FAMILY 8
 typedef struct bh_family {
     _Alignas(64) double x[BH_FAMILY];
@@ -77,7 +77,7 @@ typedef struct bh_family {
     int32_t cell, child;      /* number of the cell and of its first child */
     uint8_t level;            /* of the children */
     uint8_t nchild;
-    uint8_t bodies;   /* bit k: child k may act as one body, being more than a few particles */
+    uint8_t bodies;   /* bit k: child k has enough particles to act as one body */
     uint8_t inner;    /* bit k: child k is no leaf */
     uint8_t absent;   /* bit k: child k is a leaf whose particles are absent */
     uint8_t upper[3]; /* bit k: child k is in the upper half, along each axis */
@@ -98,7 +98,7 @@ typedef struct bh_tree {
     int leaf_size;
     bool bare; /* all moments are zeros: for walks with a cutoff, in which no cell acts. To be set before building, the
                   same on all ranks */
-    bool drifted; /* bh_tree_drift() has moved its particles */
+    bool drifted; /* bh_tree_drift() has moved the particles */
     int64_t ncells, capacity;
     int64_t nlocal_cells; /* cells below this rank's branches come first */
     bh_cell *cell;
@@ -106,7 +106,7 @@ typedef struct bh_tree {
     int64_t nlocal_families; /* families below this rank's branches come first, */
     int64_t ntop_families;   /* then those of the top, then grafted ones */
     bh_family *family;
-    int64_t root;      /* -1 while there is none */
+    int64_t root;      /* -1: none yet */
     int64_t nbranches; /* this rank's branches are the cells 0 .. nbranches - 1, in key order */
     bh_sources sources;
 } bh_tree;
@@ -126,19 +126,18 @@ typedef struct bh_group {
 void bh_tree_init(bh_tree *tree, int leaf_size);
 void bh_tree_free(bh_tree *tree);
 
-/* Builds the cells below this rank's branches. Removes what the tree held, also on error; memory is kept for the next.
- * key [n] ascending; x, y, z, m [n] in the same order (copied into sources). Intervals: disjoint, ascending.
- * Every key must lie in an interval. rank: 0 to BH_RANKS_MAX - 1. Local, O(n + cells). EQP_ERR_ARGUMENT for input that
- * breaks these rules,
+/* Builds the cells below this rank's branches. Replaces the tree's contents, even on error, but reuses its memory. key
+ * [n] ascending; x, y, z, m [n] in the same order (copied into sources). Intervals: disjoint, ascending; every key must
+ * lie in one. rank: 0 to BH_RANKS_MAX - 1. Local, O(n + cells). EQP_ERR_ARGUMENT for input that breaks these rules,
  * EQP_ERR_OVERFLOW for more than 2^31 - 1 cells or particles. */
 int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *key, const double *x, const double *y,
                   const double *z, const double *m, int nintervals, const bh_interval *interval, int rank);
 
-/* The particles of a tree have moved: x, y, z [sources.nlocal] in the order in which it was built. Its cells stay, with
- * the moments of their particles at the new positions; all walks open a cell that some particle has left too far.
- * Grafted cells go, and the top must be built again. loose: number of particles in such leaves. The result depends on
- * positions alone, not on the path. Local, O(n + cells). EQP_ERR_STATE for a bare tree, whose walks go by the
- * cubes of cells. */
+/* Updates a tree after its particles moved: x, y, z [sources.nlocal] in the order in which it was built. Cells stay,
+ * with moments of their particles at the new positions; walks open cells that some particle has left too far. Grafted
+ * cells are removed, and the top must be built again. loose: number of particles in such leaves. The result depends
+ * only on positions, not on the path. Local, O(n + cells). EQP_ERR_STATE for a bare tree, whose walks use the cubes of
+ * cells. */
 int bh_tree_drift(bh_tree *tree, const double *x, const double *y, const double *z, int64_t *loose);
 
 /* Puts the top onto the branches of all ranks: branch [nbranches] in key order, as taken from cell[0 .. nbranches - 1]
@@ -149,15 +148,15 @@ int bh_tree_drift(bh_tree *tree, const double *x, const double *y, const double 
  * bh_tree_drift() (else EQP_ERR_STATE); unchanged on error. Local, O(nbranches). */
 int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int rank);
 
-/* Branches as they travel to all ranks, which then put the same top onto them: records of bh_branch_bytes(), a multiple
- * of 8. What follows from other things is not in them. Local, O(branches). */
+/* Branches as sent to all ranks, from which each builds the same top: records of bh_branch_bytes(), a multiple of 8,
+ * without anything derivable. Local, O(branches). */
 int64_t bh_branch_bytes(const bh_tree *tree);
 
-/* The records of this rank's branches: bytes [nbranches][bh_branch_bytes()]. After bh_tree_build(). */
+/* Packs this rank's branches: bytes [nbranches][bh_branch_bytes()]. After bh_tree_build(). */
 void bh_branches_pack(const bh_tree *tree, void *bytes);
 
-/* Reads n records as what bh_tree_top() takes, except that they come as they were packed: branch [n]. The tree gives
- * the box. EQP_ERR_FORMAT for what can be no branch. */
+/* Reads n records for bh_tree_top(), but in packed order: branch [n]. The tree gives the box. EQP_ERR_FORMAT for
+ * impossible branches. */
 int bh_branches_unpack(const bh_tree *tree, int64_t n, const void *bytes, bh_cell *branch);
 
 /* The target groups of this rank's particles in key order. The caller frees *group with free() (NULL if there are
@@ -166,13 +165,12 @@ int bh_branches_unpack(const bh_tree *tree, int64_t n, const void *bytes, bh_cel
 int bh_groups_make(const bh_tree *tree, const uint64_t *key, int group_size, const double *accel, int64_t *ngroups,
                    bh_group **group);
 
-/* The bounds of count > 0 targets, as bh_groups_make() finds them. O(count). */
+/* Bounds of count > 0 targets, as in bh_groups_make(). O(count). */
 void bh_group_bounds(int64_t count, const double *x, const double *y, const double *z, double lo[3], double hi[3]);
 
-/* The geometric centre of a cell, from its place and level. O(1). */
 void bh_cell_centre(const bh_tree *tree, const bh_cell *cell, double centre[3]);
 
-/* Checks everything that must hold (children partition parents, counts, masses, order); EQP_ERR_INTERNAL if not. */
+/* Checks all invariants (children partition parents, counts, masses, order). EQP_ERR_INTERNAL on a violation. */
 int bh_tree_check(const bh_tree *tree);
 
 #endif

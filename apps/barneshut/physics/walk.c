@@ -35,7 +35,7 @@ void bh_list_free(bh_list *list)
     }
 }
 
-/* Room for n cells and n runs, and for one more family, whose lanes are stored all at once. */
+/* Reserves room for n cells and n runs, and for one more family, whose lanes are stored all at once. */
 static int list_reserve(bh_list *list, int64_t n)
 {
     int code = EQP_OK;
@@ -51,7 +51,7 @@ done:
     return code;
 }
 
-/* Room for n opened cells and one family more. */
+/* Reserves room for n opened cells and one more family. */
 static int frontier_reserve(bh_frontier *f, int64_t n)
 {
     int code = EQP_OK;
@@ -135,7 +135,7 @@ static int put_leaf(const bh__walker *w, int64_t number, bh_list *list)
     return EQP_OK;
 }
 
-/* The cell whose tile has a root that was not opened: the one above it. */
+/* The cell whose tile has an unopened root: the root's parent. */
 static int above_root(const bh_cell *root, uint64_t *key)
 {
     const int level = root->level > 0 ? root->level - 1 : 0;
@@ -204,7 +204,7 @@ const bh__walk_row *bh__walk_best(void)
 {
     const bh__walk_row *const *row = bh__walk_table;
     while (!(*row)->runs_here()) {
-        row++; /* ends: the last runs everywhere */
+        row++; /* ends: the last row runs everywhere */
     }
     return *row;
 }
@@ -251,7 +251,7 @@ int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const b
         code = open_all(&w, row, root, &whole, list);
     }
     if (code == EQP_OK) {
-        code = list_reserve(list, list->nvisits); /* each cell becomes at most one or the other */
+        code = list_reserve(list, list->nvisits); /* each cell becomes one or the other */
     }
     if (code != EQP_OK) {
         return code;

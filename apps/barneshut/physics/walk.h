@@ -5,8 +5,7 @@
 
 #include "tree.h"
 
-/* Larger theta than 1.15 acts as 1.15: closer than half a diagonal and the offset, targets could lie inside the cell.
- */
+/* A theta above 1.15 acts as 1.15: closer than half a diagonal and the offset, targets could lie inside the cell. */
 #define BH_THETA_RECIPROCAL_LEAST 0.87
 
 /* When a cell may act as one body. Geometric (Barnes 1994): distance from its centre of mass to the group's bounds
@@ -39,10 +38,10 @@ typedef struct bh_sharing {
     int me;                 /* whose walk it is */
 } bh_sharing;
 
-/* Which tiles go into a list: those that keep() accepts (NULL: all). sharing (or NULL) tells what keep() does: the walk
- * then opens, but for the root, only cells where it cannot rule out that tiles in them are this rank's. The list is the
- * same as without, for fewer visits. Which cells are opened follows from the group, the criterion and the sharing, not
- * from what else the tree has. */
+/* Selects the tiles of a list: those that keep() accepts (NULL: all). sharing (or NULL) describes keep(): the walk
+ * then opens, except for the root, only cells that may contain tiles of this rank. The list is the same as without,
+ * with fewer visits. The opened cells follow from the group, the criterion and the sharing, not from the rest of the
+ * tree. */
 typedef struct bh_choice {
     bh_tile_fn keep;
     void *user;
@@ -54,8 +53,8 @@ typedef struct bh_choice {
  * eqp_random_bits(0, level, key) >> 1. O(1). */
 int64_t bh_cell_pin(uint64_t key, int level);
 
-/* Scratch of a walk of a shared group: where the tiles of the rank can be. Around each of its units lie
- * the places that are nearer to it than to any unit of another rank. */
+/* Scratch of a walk of a shared group: the region of the rank's tiles. Around each of its units lie the positions
+ * nearer to it than to any unit of another rank. */
 typedef struct bh_region {
     int64_t n;        /* of these pieces */
     int64_t nplanes;  /* blocks of planes that bound each */
@@ -65,7 +64,7 @@ typedef struct bh_region {
     struct bh__planes *planes; /* [n][nplanes] */
 } bh_region;
 
-/* Scratch of a walk: the opened cells in the order in which they were met, linked in the order of the list. */
+/* Scratch of a walk: the opened cells in order of visit, linked in the order of the list. */
 typedef struct bh_frontier {
     int64_t n, capacity;
     int32_t *family; /* [n] of the opened cell, or -1 - its number where its children are absent */
@@ -121,7 +120,7 @@ typedef struct bh_opened {
 /* Number of opened cells of the list that a walk has just made: at least 1, unless there is no root. O(1). */
 int64_t bh_opened_count(const bh_list *list);
 
-/* One of them, a parent before its children. All must be present: the list has nothing absent. O(1). */
+/* The i-th opened cell, parents before children. All must be present: the list has nothing absent. O(1). */
 void bh_opened_get(const bh_tree *tree, const bh_list *list, int64_t i, bh_opened *opened);
 
 /* The opened cell after the i-th in the order of the list's cells and runs, of which 0 is the first; -1: none. */

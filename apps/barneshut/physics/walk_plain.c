@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The steps of a walk in plain C: what every other version must agree with. */
+/* Steps of a walk in plain C, the reference for all other versions. */
 #define BH_TARGET
 #include "walk_one.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the tiles of a rank that shares a group can be: what keeps its walk away from cells where nothing is its own.
- */
+/* The region of a sharing rank's tiles in a group, which keeps its walk away from cells without any. */
 #include "walker.h"
 
 #include <equipoise/error.h>
@@ -14,7 +13,7 @@
 #define MOST_PLANES (2 * BH_PLANES)
 #define MOST_PIECES 4
 
-/* Rounding of squared distances, here and where the nearest unit is searched for, in units of the largest of them. */
+/* Rounding error of squared distances, here and in the search for the nearest unit, in units of the largest of them. */
 #define ROUNDING (256 * DBL_EPSILON)
 
 /* The units of other ranks nearest to one of this rank's, nearest first. */
@@ -74,7 +73,6 @@ static void put_plane(bh__planes *to, int p, const double *own, const double *ot
     }
 }
 
-/* A plane that cuts off nothing. */
 static void clear_plane(bh__planes *to, int p)
 {
     to->normal[0][p] = to->normal[1][p] = to->normal[2][p] = to->doubt[p] = 0;

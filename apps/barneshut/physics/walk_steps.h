@@ -16,7 +16,7 @@
 
 #include <stddef.h>
 
-/* One of two values without a branch, which could not be predicted. */
+/* Selects without a branch, which would be unpredictable. */
 static inline int64_t choose(bool which, int64_t yes, int64_t no)
 {
     const int64_t mask = -(int64_t)which;
@@ -43,7 +43,7 @@ static inline unsigned octant_of(const bh_family *family, int k)
            (unsigned)(family->upper[2] >> k & 1) << 2;
 }
 
-/* The centre of a cell, and measured from the group. */
+/* Centre of a cell, absolute and relative to the group. */
 static inline void place_cell(const bh__walker *w, const bh_family *family, double centre[3], double at[3])
 {
     const int level = family->level - 1;
@@ -79,7 +79,7 @@ BH_TARGET __attribute__((noinline)) static unsigned step_reach(const bh__walker 
     return reached;
 }
 
-/* Where a tile is. Inside the region it is this rank's, outside another's. */
+/* Position of a tile. Inside the region it is this rank's, outside another's. */
 typedef enum whereabouts { OUTSIDE, INSIDE, IN_DOUBT } whereabouts;
 
 BH_TARGET static inline whereabouts find_tile(const bh_region *region, const double at[3])

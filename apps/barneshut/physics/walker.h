@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two steps of a walk, behind one table: a version for another instruction set is one more row. All make the same
- * lists, bit for bit. First, breadth first, so that nothing waits for anything: which cells are opened, and what each
- * contributes. Then, along the links of the first step, what they contribute in the order of the list. */
+/* The two steps of a walk, behind one table with a row per instruction set. All rows make the same lists, bit for bit.
+ * The first step works breadth first, without dependences: it finds the opened cells and the contributions of each. The
+ * second follows the links of the first and collects the contributions in the order of the list. */
 #ifndef BH_WALKER_H
 #define BH_WALKER_H
 
@@ -40,7 +40,7 @@ typedef struct bh__walk_row {
     unsigned (*reach)(const bh__walker *w, const bh_family *family, unsigned lanes);
 } bh__walk_row;
 
-/* The best that runs here comes first; "plain", which runs everywhere, last. */
+/* Fastest row first; "plain", which runs everywhere, last. */
 extern const bh__walk_row *const bh__walk_table[];
 extern const int bh__walk_table_size;
 const bh__walk_row *bh__walk_best(void);
@@ -54,8 +54,8 @@ extern const bh__walk_row bh__walk_avx2, bh__walk_avx512;
 /* EQP_OK, or EQP_ERR_ARGUMENT as bh_walk(). */
 int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac);
 
-/* Then the region of a rank that shares the group, whose memory is used again; none where it is too ragged to be of
- * use. O(its units x all of the group). EQP_OK or EQP_ERR_MEMORY. */
+/* Then computes the region of a rank that shares the group, reusing its memory; no region if it is too ragged to help.
+ * O(its units x all of the group). EQP_OK or EQP_ERR_MEMORY. */
 int bh__walker_share(bh__walker *w, const bh_sharing *sharing, bh_region *region);
 
 /* True if the root of a walk acts as one body, or lies beyond a cutoff and does not act at all. */
@@ -69,7 +69,7 @@ int bh__walk_open(const bh__walker *w, int64_t n, const int32_t *family, bh_list
 int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,
              const bh_choice *choice, bh_list *list);
 
-/* How far coordinates can be wrong: a particle may be outside of its cell's cube by the rounding of its key. */
+/* Rounding error of coordinates: by the rounding of its key a particle may lie outside of its cell's cube. */
 double bh__rounding(const bh_box *box);
 
 /* Planes between a unit of this rank and units of other ranks, side by side. At a tile's centre, measured from the
@@ -84,7 +84,7 @@ typedef struct bh__planes {
 
 /* Springel's guard: no cell acts on targets within 0.6 sides of its centre on every axis. */
 #define BH_GUARD 0.6
-/* The guard's corner is 0.6 sqrt(3) sides from the centre: farther than this and the offset, it needs no look. */
+/* The guard's corner is 0.6 sqrt(3) sides from the centre: beyond this and the offset, the guard needs no test. */
 #define BH_GUARD_REACH 1.04
 
 /* True if the targets are that near along one axis. */
