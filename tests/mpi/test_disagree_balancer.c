@@ -485,7 +485,7 @@ MPI_TEST(rows_of_balancers)
               "problem: NULL; problem.nkinds: -1; problem.nphases: -1; problem.back: 0; problem.ghosts: 0; "
               "problem.overhead: -1 for 0; problem.memory: -1 for 0; problem.branch: -1; problem.own: of NULLs; "
               "problem.size: 1; problem.survey: 0; problem.ngrains: -1; options: NULL; options.size: 0; options.size: "
-              "differs; "
+              "-1; "
               "options.method: method: 0; options.method: word: -1; options.method: options.rate: -1; options.method: "
               "options.maps: differs; options.imbalance_tol: -1; options.fresh_tol: -1; options.policy: settle: 0; "
               "options.share: model: NULL where it is wanted; options.share: nspeeds: 0; options.share: speed: 0; "
