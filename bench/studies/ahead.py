@@ -90,7 +90,7 @@ moved on by a step. All of these are among what it tries, so that none can be ab
 
 {study.table(["set", *(f"{p} parts" for p in NEAR)], by_set(rows, "next", NEAR, lambda some: ratio(some, "step_next")))}
 
-**Against other partitioners**: {", ".join(f"`{m}`" for m in RIVALS)}, {FARTHER:,} particles or the network; one seed. *slow*
+**Against other partitioners**: {", ".join(f"`{m}`" for m in RIVALS)}, and `scotch` of version 0.1.0; {FARTHER:,} particles or the network; one seed. *slow*
 is `{NETWORKS["slow"][1]}`. They are among what `auto` tries, so that by the step that it chooses by, the next one, it cannot
 be behind them.
 

@@ -35,7 +35,8 @@ def page(run, studies):
         f"What {published.SOURCE} shows of balancing interactions, measured again with this code, and what goes beyond it. "
         "Written by `bench/studies/page.py` from the CSV files in `docs/studies/`; every study is a command of its own, "
         "such as `bench/studies/unit_sizes.py`, and needs a build. No number on this page is typed in but the "
-        "published ones, which `bench/studies/published.py` holds with their figures, and the goals. Modelled steps of CSV files "
+        "published ones, which `bench/studies/published.py` holds with their figures, the goals, and the last two sections, "
+        "which are of version 0.1.0. Modelled steps of CSV files "
         "without a column `overhead_seconds` hold forces and the exchange of their data alone, without collective calls and CPU "
         "time outside forces: real steps are longer, and gains are smaller parts of them.",
         "",
@@ -50,6 +51,8 @@ def page(run, studies):
             lines += ["", f"## {one.TITLE}", "", one.section(rows)]
             if hasattr(one, "draw"):
                 one.draw(run, rows)
+    with open(os.path.join(study.FOLDER, "version-0.1.md"), encoding="utf-8") as file:
+        lines += ["", file.read()]
     with open(os.path.join(os.path.dirname(run.output), "studies.md"), "w", encoding="utf-8") as file:
         file.write(wrapped("\n".join(lines)) + "\n")
 

@@ -27,6 +27,7 @@ INPUTS = {
     "Tantalum.data": ("dislocation", None, "Tantalum.data"),
 }
 NOT = ["none"]  # keeps equal counts, as `count` does
+GONE = ["scotch"]  # measured with version 0.1.0, the last one to have it
 UNWEIGHED = ["count", "tensor", "voronoi", "sectioning", "bisection"]  # or bound to shapes that cannot be even
 
 
@@ -113,7 +114,8 @@ def section(rows):
     by_input = [[name, *(cell(study.pick(rows, input=name, ranks=n)) for n in ranks), cell(study.pick(rows, input=name))]
                 for name in study.distinct(rows, "input")]
     by_input.append(["all", *(cell(study.pick(rows, ranks=n)) for n in ranks), cell(rows)])
-    by_method = [[f"`{method}`", *(cell(study.pick(rows, method=method, ranks=n)) for n in ranks), cell(study.pick(rows, method=method))]
+    by_method = [[f"`{method}`" + " (version 0.1.0)" * (method in GONE), *(cell(study.pick(rows, method=method, ranks=n)) for n in ranks),
+                  cell(study.pick(rows, method=method))]
                  for method in study.distinct(rows, "method")]
     by_kind = [[kind, *(spread(study.pick(some, ranks=n)) for n in ranks)]
                for kind, some in (("of weighed work", [row for row in rows if row["method"] not in UNWEIGHED]),
