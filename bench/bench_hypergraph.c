@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cost of building the hypergraph of work units, against the C library's qsort of the same pins.
  *
- *     taskset -c 1 build/bench/bench_hypergraph [MOST_PINS [LEAST_PINS]]
+ *     taskset -c 1 build/bench/bench_hypergraph
  *
- * CSV, one row for every number of pins (from LEAST_PINS, 10000, by factors of ten to MOST_PINS, 1000000), ids
- * (`hashed` over 63 bits or `small` consecutive ones), pins per unit, and sharing: pins per different id in the mean.
+ * CSV of a million pins, one row for ids (`hashed` over 63 bits or `small` consecutive ones), pins per unit, and
+ * sharing: pins per different id in the mean.
  * create_s and median_s are the least and the median CPU seconds of eqp__hypergraph_create(), qsort_s the least ones of
  * the sort, ratio is create_s / qsort_s. */
 #include "methods/frame/hypergraph.h"
@@ -19,6 +19,7 @@
 #include <string.h>
 
 #define SEED 5
+#define REPETITIONS 5
 
 static int compare_ids(const void *a, const void *b)
 {
@@ -37,11 +38,10 @@ static void draw_pins(int64_t npins, int64_t nids, int64_t window, bool hashed, 
     }
 }
 
-static void row(int64_t npins, bool hashed, int64_t per_unit, int64_t sharing)
+static void row(bool hashed, int64_t per_unit, int64_t sharing)
 {
-    const int64_t n = npins / per_unit, nids = npins / sharing;
+    const int64_t npins = 1000000, n = npins / per_unit, nids = npins / sharing;
     const int64_t window = 8 * per_unit < nids ? 8 * per_unit : nids;
-    const int repetitions = npins > 1000000 ? 3 : npins > 100000 ? 5 : 25;
     int64_t *pin = bench_room(npins, sizeof *pin), *copy = bench_room(npins, sizeof *copy),
             *first = bench_room(n + 1, sizeof *first);
     bench_times create = {0}, sort = {0};
@@ -51,7 +51,7 @@ static void row(int64_t npins, bool hashed, int64_t per_unit, int64_t sharing)
     for (int64_t i = 0; i <= n; i++) {
         first[i] = i * per_unit;
     }
-    for (int r = 0; r < repetitions; r++) {
+    for (int r = 0; r < REPETITIONS; r++) {
         eqp_hypergraph *graph = NULL;
         double start = eqp_cpu_seconds();
         if (eqp__hypergraph_create(n, NULL, first, pin, &graph) != EQP_OK) {
@@ -76,26 +76,13 @@ static void row(int64_t npins, bool hashed, int64_t per_unit, int64_t sharing)
     free(first);
 }
 
-static int64_t number(int argc, char **argv, int at, double otherwise)
-{
-    double value = argc > at ? strtod(argv[at], NULL) : otherwise;
-
-    if (!(value >= 1000 && value <= 1e9)) {
-        bench_die("[MOST_PINS [LEAST_PINS]] between 1000 and 1e9");
-    }
-    return (int64_t)value;
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
     static const int64_t per_unit[] = {4, 16, 256}, sharing[] = {2, 16};
-    const int64_t most = number(argc, argv, 1, 1e6), least = number(argc, argv, 2, 1e4);
 
     puts("pins,ids,per_unit,sharing,units,edges,create_s,median_s,qsort_s,ratio");
-    for (int64_t npins = least; npins <= most; npins *= 10) {
-        for (int k = 0; k < 12; k++) {
-            row(npins, k / 6 == 0, per_unit[k % 3], sharing[k / 3 % 2]);
-        }
+    for (int k = 0; k < 12; k++) {
+        row(k / 6 == 0, per_unit[k % 3], sharing[k / 3 % 2]);
     }
     return 0;
 }

@@ -40,20 +40,20 @@ struct point {
 };
 
 // Points and places as one array of a library's user.
-template <typename Real> struct cloud {
-    std::vector<Real> x;
+struct cloud {
+    std::vector<double> x;
 
     explicit cloud(const std::vector<point> &from)
     {
         for (const point &p : from) {
-            x.insert(x.end(), {static_cast<Real>(p.x[0]), static_cast<Real>(p.x[1]), static_cast<Real>(p.x[2])});
+            x.insert(x.end(), {p.x[0], p.x[1], p.x[2]});
         }
     }
     size_t kdtree_get_point_count() const
     {
         return x.size() / 3;
     }
-    Real kdtree_get_pt(size_t i, size_t d) const
+    double kdtree_get_pt(size_t i, size_t d) const
     {
         return x[3 * i + d];
     }
@@ -63,27 +63,17 @@ template <typename Real> struct cloud {
     }
 };
 
-template <typename Real> struct ours;
-
-template <> struct ours<double> {
-    using tree = eqp_kdtree;
-    static constexpr auto create = eqp_kdtree_create;
-    static constexpr auto nearest = eqp_kdtree_nearest;
-    static constexpr auto destroy = eqp_kdtree_free;
-};
-
-template <typename Real> class our_tree
+class our_tree
 {
-    using call = ours<Real>;
-    typename call::tree *tree = nullptr;
+    eqp_kdtree *tree = nullptr;
 
   public:
-    our_tree(const cloud<Real> &points, int leaf_size)
+    our_tree(const cloud &points, int leaf_size)
     {
         eqp_kdtree_options options = eqp_kdtree_options_defaults();
         options.leaf_size = leaf_size;
-        if (call::create(static_cast<int64_t>(points.kdtree_get_point_count()), 3, points.x.data(), &options, &tree) !=
-            EQP_OK) {
+        if (eqp_kdtree_create(static_cast<int64_t>(points.kdtree_get_point_count()), 3, points.x.data(), &options,
+                              &tree) != EQP_OK) {
             bench_die("cannot build our tree");
         }
     }
@@ -91,36 +81,36 @@ template <typename Real> class our_tree
     our_tree &operator=(const our_tree &) = delete;
     ~our_tree()
     {
-        call::destroy(tree);
+        eqp_kdtree_free(tree);
     }
 
-    void nearest(const cloud<Real> &places, std::vector<Real> &dist2) const
+    void nearest(const cloud &places, std::vector<double> &dist2) const
     {
         for (size_t i = 0; i < places.kdtree_get_point_count(); i++) {
             int64_t index = -1;
-            if (call::nearest(tree, &places.x[3 * i], &index, &dist2[i]) != EQP_OK) {
+            if (eqp_kdtree_nearest(tree, &places.x[3 * i], &index, &dist2[i]) != EQP_OK) {
                 bench_die("our search failed");
             }
         }
     }
 };
 
-template <typename Real> class their_tree
+class their_tree
 {
-    using metric = nanoflann::L2_Simple_Adaptor<Real, cloud<Real>>;
-    nanoflann::KDTreeSingleIndexAdaptor<metric, cloud<Real>, 3, uint32_t> tree;
+    using metric = nanoflann::L2_Simple_Adaptor<double, cloud>;
+    nanoflann::KDTreeSingleIndexAdaptor<metric, cloud, 3, uint32_t> tree;
 
   public:
-    their_tree(const cloud<Real> &points, int leaf_size)
+    their_tree(const cloud &points, int leaf_size)
         : tree(3, points, nanoflann::KDTreeSingleIndexAdaptorParams(static_cast<size_t>(leaf_size)))
     {
     }
 
-    void nearest(const cloud<Real> &places, std::vector<Real> &dist2) const
+    void nearest(const cloud &places, std::vector<double> &dist2) const
     {
         for (size_t i = 0; i < places.kdtree_get_point_count(); i++) {
             uint32_t index = 0;
-            nanoflann::KNNResultSet<Real, uint32_t> found(1);
+            nanoflann::KNNResultSet<double, uint32_t> found(1);
             found.init(&index, &dist2[i]);
             tree.findNeighbors(found, &places.x[3 * i], nanoflann::SearchParams());
         }
@@ -234,9 +224,9 @@ template <typename Function> void add_run(bench_times &times, const Function &fu
 }
 
 // Both libraries with every leaf size.
-template <typename Real> struct built {
-    std::vector<std::unique_ptr<our_tree<Real>>> our;
-    std::vector<std::unique_ptr<their_tree<Real>>> their;
+struct built {
+    std::vector<std::unique_ptr<our_tree>> our;
+    std::vector<std::unique_ptr<their_tree>> their;
     std::vector<bench_times> our_build, their_build;
     double builds_per_run;
 };
@@ -250,10 +240,10 @@ template <typename Tree, typename Sets> void build_sets(std::unique_ptr<Tree> &t
     }
 }
 
-template <typename Real> built<Real> build_all(const std::vector<cloud<Real>> &sets)
+built build_all(const std::vector<cloud> &sets)
 {
     const int runs = sets[0].kdtree_get_point_count() > 300000 ? 3 : repetitions;
-    built<Real> trees;
+    built trees;
 
     trees.builds_per_run = static_cast<double>(sets.size());
     trees.our.resize(leaves.size());
@@ -281,12 +271,10 @@ size_t fastest(const std::vector<bench_times> &times)
     return best;
 }
 
-template <typename Real>
-void print_row(const std::string &head, const built<Real> &trees, const char *which, size_t a, size_t b,
-               const cloud<Real> &queries)
+void print_row(const std::string &head, const built &trees, const char *which, size_t a, size_t b, const cloud &queries)
 {
     const size_t n = queries.kdtree_get_point_count();
-    std::vector<Real> our_dist2(n), their_dist2(n);
+    std::vector<double> our_dist2(n), their_dist2(n);
     bench_times our_times = {}, their_times = {};
     size_t differ = 0;
 
@@ -306,10 +294,10 @@ void print_row(const std::string &head, const built<Real> &trees, const char *wh
     std::fflush(stdout);
 }
 
-template <typename Real> void compare(const std::string &head, size_t n, bool plummer, bool sorted)
+void compare(const std::string &head, size_t n, bool plummer, bool sorted)
 {
     const std::vector<point> points = make_points(0, n, plummer);
-    std::vector<cloud<Real>> sets;
+    std::vector<cloud> sets;
 
     // Small trees are built of many sets: of one that comes again and again, processors learn what every branch does.
     for (size_t first = 0; first == 0 || first < 50000; first += n) {
@@ -319,25 +307,25 @@ template <typename Real> void compare(const std::string &head, size_t n, bool pl
         }
         sets.emplace_back(set);
     }
-    const built<Real> trees = build_all(sets);
+    const built trees = build_all(sets);
 
     for (const bool near : {true, false}) {
         std::vector<point> places = make_queries(points, plummer, near);
         if (sorted) {
             sort_along_curve(places);
         }
-        const cloud<Real> queries(places);
+        const cloud queries(places);
         const std::string row = head + (near ? ",near" : ",uniform");
         std::vector<bench_times> our_times(leaves.size(), bench_times()), their_times = our_times;
-        std::vector<Real> dist2(places.size());
+        std::vector<double> dist2(places.size());
         for (int run = 0; run < 2; run++) {
             for (size_t i = 0; i < leaves.size(); i++) {
                 add_run(our_times[i], [&] { trees.our[i]->nearest(queries, dist2); });
                 add_run(their_times[i], [&] { trees.their[i]->nearest(queries, dist2); });
             }
         }
-        print_row<Real>(row, trees, "same", 0, 0, queries);
-        print_row<Real>(row, trees, "best", fastest(our_times), fastest(their_times), queries);
+        print_row(row, trees, "same", 0, 0, queries);
+        print_row(row, trees, "best", fastest(our_times), fastest(their_times), queries);
     }
 }
 
@@ -357,7 +345,7 @@ int main(int argc, char **argv)
         for (const char *order : {"curve", "random"}) {
             const bool plummer = kind == std::string("plummer"), sorted = order == std::string("curve");
             if (wanted(2, order)) {
-                compare<double>(std::to_string(n) + ",double," + kind + "," + order, n, plummer, sorted);
+                compare(std::to_string(n) + ",double," + kind + "," + order, n, plummer, sorted);
             }
         }
     }

@@ -31,16 +31,6 @@
 
 enum { MOST_ARGUMENTS = 64, NEAREST = 8 };
 
-typedef struct gravity {
-    bh_settings settings;
-    bh_simulation sim;
-} gravity;
-
-typedef struct network {
-    dd_settings settings;
-    dd_simulation sim;
-} network;
-
 /* An app as this program needs it. */
 typedef struct app {
     const char *name;
@@ -52,38 +42,22 @@ typedef struct app {
     void (*close)(void);
 } app;
 
-static gravity g;
-static network d;
 static double polling; /* on this rank */
 
-#define EXPORTED __attribute__((visibility("default")))
+/* A call of MPI that polls, with its seconds added up. */
+#define POLLS(name, parameters, ...)                                                                                   \
+    __attribute__((visibility("default"))) int MPI_##name parameters                                                   \
+    {                                                                                                                  \
+        const double begin = eqp_cpu_seconds();                                                                        \
+        const int code = PMPI_##name(__VA_ARGS__);                                                                     \
+                                                                                                                       \
+        polling += eqp_cpu_seconds_since(begin);                                                                       \
+        return code;                                                                                                   \
+    }
 
-EXPORTED int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
-{
-    const double begin = eqp_cpu_seconds();
-    const int code = PMPI_Iprobe(source, tag, comm, flag, status);
-
-    polling += eqp_cpu_seconds_since(begin);
-    return code;
-}
-
-EXPORTED int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
-{
-    const double begin = eqp_cpu_seconds();
-    const int code = PMPI_Test(request, flag, status);
-
-    polling += eqp_cpu_seconds_since(begin);
-    return code;
-}
-
-EXPORTED int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
-{
-    const double begin = eqp_cpu_seconds();
-    const int code = PMPI_Testall(count, requests, flag, statuses);
-
-    polling += eqp_cpu_seconds_since(begin);
-    return code;
-}
+POLLS(Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status), source, tag, comm, flag, status)
+POLLS(Test, (MPI_Request * request, int *flag, MPI_Status *status), request, flag, status)
+POLLS(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]), count, requests, flag, statuses)
 
 static void check(int code, const char *what)
 {
@@ -92,90 +66,66 @@ static void check(int code, const char *what)
     }
 }
 
-static int open_gravity(int argc, char **argv, eqp_message *message)
-{
-    app_action action;
-    int code;
+/* The functions that differ in the prefix of their names only. */
+#define APP(prefix)                                                                                                    \
+    static struct {                                                                                                    \
+        prefix##_settings settings;                                                                                    \
+        prefix##_simulation sim;                                                                                       \
+    } prefix;                                                                                                          \
+                                                                                                                       \
+    static int open_##prefix(int argc, char **argv, eqp_message *message)                                              \
+    {                                                                                                                  \
+        prefix##_settings *s = &prefix.settings;                                                                       \
+        app_action action;                                                                                             \
+        int code;                                                                                                      \
+                                                                                                                       \
+        EQP_TRY(app_options_parse(prefix##_settings_table(), argc, argv, s, s->given, &action, message));              \
+        EQP_TRY(prefix##_settings_complete(s, message));                                                               \
+        EQP_TRY(prefix##_simulation_create(MPI_COMM_WORLD, s, &prefix.sim, message));                                  \
+    done:                                                                                                              \
+        return code;                                                                                                   \
+    }                                                                                                                  \
+    static int step_##prefix(eqp_message *message)                                                                     \
+    {                                                                                                                  \
+        return prefix##_simulation_step(&prefix.sim, message);                                                         \
+    }                                                                                                                  \
+    static const eqp_rank_row *row_##prefix(int rank)                                                                  \
+    {                                                                                                                  \
+        return &prefix.sim.row[rank].common;                                                                           \
+    }                                                                                                                  \
+    static void close_##prefix(void)                                                                                   \
+    {                                                                                                                  \
+        prefix##_simulation_free(&prefix.sim);                                                                         \
+        app_run_settings_free(&prefix.settings.run);                                                                   \
+    }
 
-    EQP_TRY(app_options_parse(bh_settings_table(), argc, argv, &g.settings, g.settings.given, &action, message));
-    EQP_TRY(bh_settings_complete(&g.settings, message));
-    EQP_TRY(bh_simulation_create(MPI_COMM_WORLD, &g.settings, &g.sim, message));
-done:
-    return code;
+APP(bh)
+APP(dd)
+
+static int64_t count_bh(void)
+{
+    return bh.sim.domain.particles.n;
 }
 
-static int step_gravity(eqp_message *message)
+static void point_bh(int64_t i, double x[3])
 {
-    return bh_simulation_step(&g.sim, message);
+    const bh_particles *p = &bh.sim.domain.particles;
+
+    memcpy(x, (double[]){p->x[i], p->y[i], p->z[i]}, 3 * sizeof *x);
 }
 
-static const eqp_rank_row *row_gravity(int rank)
+static int64_t count_dd(void)
 {
-    return &g.sim.row[rank].common;
+    return dd.sim.domain.network.n;
 }
 
-static int64_t count_gravity(void)
+static void point_dd(int64_t i, double x[3])
 {
-    return g.sim.domain.particles.n;
+    memcpy(x, dd.sim.domain.network.node[i].x, 3 * sizeof *x);
 }
 
-static void point_gravity(int64_t i, double x[3])
-{
-    const bh_particles *p = &g.sim.domain.particles;
-
-    x[0] = p->x[i];
-    x[1] = p->y[i];
-    x[2] = p->z[i];
-}
-
-static void close_gravity(void)
-{
-    bh_simulation_free(&g.sim);
-    app_run_settings_free(&g.settings.run);
-}
-
-static int open_network(int argc, char **argv, eqp_message *message)
-{
-    app_action action;
-    int code;
-
-    EQP_TRY(app_options_parse(dd_settings_table(), argc, argv, &d.settings, d.settings.given, &action, message));
-    EQP_TRY(dd_settings_complete(&d.settings, message));
-    EQP_TRY(dd_simulation_create(MPI_COMM_WORLD, &d.settings, &d.sim, message));
-done:
-    return code;
-}
-
-static int step_network(eqp_message *message)
-{
-    return dd_simulation_step(&d.sim, message);
-}
-
-static const eqp_rank_row *row_network(int rank)
-{
-    return &d.sim.row[rank].common;
-}
-
-static int64_t count_network(void)
-{
-    return d.sim.domain.network.n;
-}
-
-static void point_network(int64_t i, double x[3])
-{
-    memcpy(x, d.sim.domain.network.node[i].x, 3 * sizeof *x);
-}
-
-static void close_network(void)
-{
-    dd_simulation_free(&d.sim);
-    app_run_settings_free(&d.settings.run);
-}
-
-static const app apps[] = {
-    {"gravity", open_gravity, step_gravity, row_gravity, count_gravity, point_gravity, close_gravity},
-    {"network", open_network, step_network, row_network, count_network, point_network, close_network},
-};
+static const app apps[] = {{"gravity", open_bh, step_bh, row_bh, count_bh, point_bh, close_bh},
+                           {"network", open_dd, step_dd, row_dd, count_dd, point_dd, close_dd}};
 
 /* A rank in a step. */
 typedef struct load {

@@ -205,7 +205,7 @@ def sampling(bench):
 
 
 def hypergraph(bench):
-    rows = [r for r in bench.run("bench/bench_hypergraph", "1e6", "1e6")]
+    rows = bench.run("bench/bench_hypergraph")
     return (
         "The hypergraph of work units and what they touch, one million pins.\n\n"
         + table(
