@@ -221,8 +221,10 @@ def repeated(block):
 def fortran_text(face):
     """The modules of the types and of the private interfaces, and the template with its blocks repeated."""
     text = re.sub(r" *!each (.*)\n((?s:.*?)) *!end each\n", repeated, (HERE / "fortran/equipoise.f90").read_text())
-    wrappers = {m.group(1): Function(None, m.group(1), "int", " ".join(m.group(2).split()), "", False) for m in
-                re.finditer(r"^int (eqp_fortran_\w+)\(([^)]*)\);", (HERE / "fortran/comm.c").read_text(), re.M)}
+    wrappers = {"eqp_fortran_" + m.group(1): Function(None, "eqp_fortran_" + m.group(1), "int", " ".join(m.group(2).split()), "",
+                                                      False) for m in
+                re.finditer(r"^(?:EXPORT\(int eqp_fortran_|WITH_COMM\()(\w+),?\s*\(([^)]*)\)",
+                            (HERE / "fortran/comm.c").read_text(), re.M)}
     functions = face.world.functions | {"eqp_strlen": Function(None, "strlen", "size_t", "const void *text", "", False),
                                         "eqp_free": Function(None, "free", "void", "void *memory", "", False)}
     direct = re.search(r"  !interfaces ((?:.|\n  !)*)\n", text)

@@ -6,27 +6,37 @@
 #include <equipoise/more/comm.h>
 #include <equipoise/points.h>
 
-int eqp_fortran_balance_points(MPI_Fint comm, const char *word, const eqp_points *points,
-                               const eqp_balance_options *options, int *part, eqp_balance_result *result);
-int eqp_fortran_send_records(MPI_Fint comm, size_t element_size, int64_t n, const int *dest, const void *send,
-                             int64_t *nrecv, void **recv);
-int eqp_fortran_gather_records(MPI_Fint comm, size_t element_size, int64_t n, const void *send, int64_t *nrecv,
-                               void **recv);
-int eqp_fortran_regions_create(MPI_Fint comm, const eqp_points *points, const int *part, int nparts,
-                               eqp_regions **regions, eqp_message *message);
-int eqp_fortran_balancer_create(MPI_Fint comm, const eqp_problem *problem, const eqp_balancer_options *options,
-                                eqp_balancer **balancer, eqp_message *message);
+/* A function that Fortran calls: bindings/structs.py reads its declaration. */
+#define EXPORT(declaration)                                                                                            \
+    declaration;                                                                                                       \
+    declaration
 
-int eqp_fortran_walls(MPI_Fint comm, const char *word, const eqp_points *points, const eqp_balance_options *options,
-                      const eqp_walls_options *how, int grid[3], eqp_regions **regions);
-int eqp_fortran_cut_keys(MPI_Fint comm, int64_t n, const uint64_t *key, const double *work, int *part,
-                         eqp_message *message);
-int eqp_fortran_verify_records(MPI_Fint comm, int64_t n, const int64_t *id, const CFI_cdesc_t *record, uint64_t sum[2],
-                               eqp_message *message);
-int eqp_fortran_plan_create(MPI_Fint comm, int64_t n, const int *dest, eqp_move_plan **plan, int64_t *count,
-                            int64_t *narriving);
-int eqp_fortran_plan_move(MPI_Fint comm, const eqp_move_plan *plan, const int64_t *count, int64_t nsend, int64_t nrecv,
-                          bool back, const CFI_cdesc_t *send, CFI_cdesc_t *recv);
+/* A function of C whose communicator is converted. */
+#define WITH_COMM(name, parameters, ...)                                                                               \
+    int eqp_fortran_##name parameters;                                                                                 \
+    int eqp_fortran_##name parameters                                                                                  \
+    {                                                                                                                  \
+        return eqp_##name(MPI_Comm_f2c(comm), __VA_ARGS__);                                                            \
+    }
+
+WITH_COMM(send_records,
+          (MPI_Fint comm, size_t element_size, int64_t n, const int *dest, const void *send, int64_t *nrecv,
+           void **recv),
+          element_size, n, dest, send, nrecv, recv)
+WITH_COMM(gather_records,
+          (MPI_Fint comm, size_t element_size, int64_t n, const void *send, int64_t *nrecv, void **recv), element_size,
+          n, send, nrecv, recv)
+WITH_COMM(regions_create,
+          (MPI_Fint comm, const eqp_points *points, const int *part, int nparts, eqp_regions **regions,
+           eqp_message *message),
+          points, part, nparts, regions, message)
+WITH_COMM(cut_keys,
+          (MPI_Fint comm, int64_t n, const uint64_t *key, const double *work, int *part, eqp_message *message), n, key,
+          work, part, message)
+WITH_COMM(balancer_create,
+          (MPI_Fint comm, const eqp_problem *problem, const eqp_balancer_options *options, eqp_balancer **balancer,
+           eqp_message *message),
+          problem, options, balancer, message)
 
 /* The method that a word from Fortran names, or NULL, an error code and its message. */
 typedef struct reading {
@@ -75,8 +85,9 @@ static size_t item_bytes(const CFI_cdesc_t *array, int64_t n)
     return bytes;
 }
 
-int eqp_fortran_walls(MPI_Fint comm, const char *word, const eqp_points *points, const eqp_balance_options *options,
-                      const eqp_walls_options *how, int grid[3], eqp_regions **regions)
+EXPORT(int eqp_fortran_walls(MPI_Fint comm, const char *word, const eqp_points *points,
+                             const eqp_balance_options *options, const eqp_walls_options *how, int grid[3],
+                             eqp_regions **regions))
 {
     reading r = read_word(word, options);
     const int code = eqp_walls(MPI_Comm_f2c(comm), r.method, points, &r.options, how, grid, regions);
@@ -84,14 +95,8 @@ int eqp_fortran_walls(MPI_Fint comm, const char *word, const eqp_points *points,
     return tell_why(MPI_Comm_f2c(comm), code, &r);
 }
 
-int eqp_fortran_cut_keys(MPI_Fint comm, int64_t n, const uint64_t *key, const double *work, int *part,
-                         eqp_message *message)
-{
-    return eqp_cut_keys(MPI_Comm_f2c(comm), n, key, work, part, message);
-}
-
-int eqp_fortran_verify_records(MPI_Fint comm, int64_t n, const int64_t *id, const CFI_cdesc_t *record, uint64_t sum[2],
-                               eqp_message *message)
+EXPORT(int eqp_fortran_verify_records(MPI_Fint comm, int64_t n, const int64_t *id, const CFI_cdesc_t *record,
+                                      uint64_t sum[2], eqp_message *message))
 {
     const size_t bytes = record != NULL ? item_bytes(record, n) : 0;
 
@@ -99,8 +104,8 @@ int eqp_fortran_verify_records(MPI_Fint comm, int64_t n, const int64_t *id, cons
                               record != NULL ? record->base_addr : NULL, sum, message);
 }
 
-int eqp_fortran_plan_create(MPI_Fint comm, int64_t n, const int *dest, eqp_move_plan **plan, int64_t *count,
-                            int64_t *narriving)
+EXPORT(int eqp_fortran_plan_create(MPI_Fint comm, int64_t n, const int *dest, eqp_move_plan **plan, int64_t *count,
+                                   int64_t *narriving))
 {
     eqp_move_plan *made = NULL;
     int nranks = 0, code = MPI_Comm_size(MPI_Comm_f2c(comm), &nranks) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
@@ -116,8 +121,8 @@ int eqp_fortran_plan_create(MPI_Fint comm, int64_t n, const int *dest, eqp_move_
     return EQP_OK;
 }
 
-int eqp_fortran_plan_move(MPI_Fint comm, const eqp_move_plan *plan, const int64_t *count, int64_t nsend, int64_t nrecv,
-                          bool back, const CFI_cdesc_t *send, CFI_cdesc_t *recv)
+EXPORT(int eqp_fortran_plan_move(MPI_Fint comm, const eqp_move_plan *plan, const int64_t *count, int64_t nsend,
+                                 int64_t nrecv, bool back, const CFI_cdesc_t *send, CFI_cdesc_t *recv))
 {
     const size_t bytes = item_bytes(send, nsend);
     int (*const move)(MPI_Comm, const eqp_move_plan *, const int64_t *, size_t, const void *, void *) =
@@ -127,35 +132,11 @@ int eqp_fortran_plan_move(MPI_Fint comm, const eqp_move_plan *plan, const int64_
                 recv->base_addr);
 }
 
-int eqp_fortran_balance_points(MPI_Fint comm, const char *word, const eqp_points *points,
-                               const eqp_balance_options *options, int *part, eqp_balance_result *result)
+EXPORT(int eqp_fortran_balance_points(MPI_Fint comm, const char *word, const eqp_points *points,
+                                      const eqp_balance_options *options, int *part, eqp_balance_result *result))
 {
     reading r = read_word(word, options);
     const int code = eqp_balance_points(MPI_Comm_f2c(comm), r.method, points, &r.options, part, result);
 
     return tell_why(MPI_Comm_f2c(comm), code, &r);
-}
-
-int eqp_fortran_send_records(MPI_Fint comm, size_t element_size, int64_t n, const int *dest, const void *send,
-                             int64_t *nrecv, void **recv)
-{
-    return eqp_send_records(MPI_Comm_f2c(comm), element_size, n, dest, send, nrecv, recv);
-}
-
-int eqp_fortran_gather_records(MPI_Fint comm, size_t element_size, int64_t n, const void *send, int64_t *nrecv,
-                               void **recv)
-{
-    return eqp_gather_records(MPI_Comm_f2c(comm), element_size, n, send, nrecv, recv);
-}
-
-int eqp_fortran_regions_create(MPI_Fint comm, const eqp_points *points, const int *part, int nparts,
-                               eqp_regions **regions, eqp_message *message)
-{
-    return eqp_regions_create(MPI_Comm_f2c(comm), points, part, nparts, regions, message);
-}
-
-int eqp_fortran_balancer_create(MPI_Fint comm, const eqp_problem *problem, const eqp_balancer_options *options,
-                                eqp_balancer **balancer, eqp_message *message)
-{
-    return eqp_balancer_create(MPI_Comm_f2c(comm), problem, options, balancer, message);
 }

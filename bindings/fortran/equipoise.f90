@@ -427,28 +427,20 @@ contains
   end subroutine plan_balance_@R@
 
   !end each
-  !> Moves an array of any type along the plan. The last dimension is plan%nsend long in send and plan%nrecv in recv;
-  !! all other dimensions and the types agree. Sections with gaps give EQP_ERR_ARGUMENT on all ranks. Collective.
-  subroutine eqp_plan_send(plan, send, recv, ierror)
+  !> eqp_plan_send() moves an array of any type along the plan: the last dimension is plan%nsend long in send and
+  !! plan%nrecv in recv. eqp_plan_return() returns the arrived items, or one value for each, to their origin. All other
+  !! dimensions and the types agree. Sections with gaps give EQP_ERR_ARGUMENT on all ranks. Collective.
+  !each CALL=send;FROM=nsend;TO=nrecv;BACK=.false. | CALL=return;FROM=nrecv;TO=nsend;BACK=.true.
+  subroutine eqp_plan_@CALL@(plan, send, recv, ierror)
     type(eqp_plan), intent(in) :: plan
     type(*), intent(in) :: send(..)
     type(*), intent(inout) :: recv(..)
     integer, intent(out) :: ierror
 
-    ierror = c_plan_move(int(plan%comm, c_int), plan%handle, plan%count, plan%nsend, plan%nrecv, .false._c_bool, send, recv)
-  end subroutine eqp_plan_send
+    ierror = c_plan_move(int(plan%comm, c_int), plan%handle, plan%count, plan%@FROM@, plan%@TO@, @BACK@_c_bool, send, recv)
+  end subroutine eqp_plan_@CALL@
 
-  !> Returns the arrived items, or one value for each, to their origin: send's last dimension is plan%nrecv long.
-  !! Collective.
-  subroutine eqp_plan_return(plan, send, recv, ierror)
-    type(eqp_plan), intent(in) :: plan
-    type(*), intent(in) :: send(..)
-    type(*), intent(inout) :: recv(..)
-    integer, intent(out) :: ierror
-
-    ierror = c_plan_move(int(plan%comm, c_int), plan%handle, plan%count, plan%nrecv, plan%nsend, .true._c_bool, send, recv)
-  end subroutine eqp_plan_return
-
+  !end each
   !> Frees a plan. Local.
   subroutine eqp_plan_free(plan)
     type(eqp_plan), intent(inout) :: plan
@@ -672,9 +664,11 @@ contains
     eqp_balancer_due = c_balancer_due(balancer%handle)
   end function eqp_balancer_due
 
-  !> Advises before a step. If advice%changed, placement holds the new places of the owners that live here, in the order
-  !! of at_home counted from 1; else it is null. Borrowed until the next call. Collective.
-  subroutine eqp_balancer_advise(balancer, left, advice, placement, ierror, message)
+  !> eqp_balancer_advise() advises before a step, eqp_balancer_renew() makes a new map, due or not. If advice%changed,
+  !! placement holds the new places of the owners that live here, in the order of at_home counted from 1; else it is
+  !! null. Borrowed until the next call. Collective.
+  !each CALL=advise | CALL=renew
+  subroutine eqp_balancer_@CALL@(balancer, left, advice, placement, ierror, message)
     type(eqp_balancer), intent(in) :: balancer
     integer(c_int64_t), intent(in) :: left
     type(eqp_advice), intent(inout) :: advice
@@ -684,25 +678,11 @@ contains
     type(eqp_message) :: said
 
     placement => null()
-    call c_message(c_balancer_advise(balancer%handle, left, advice, said), said, ierror, message)
+    call c_message(c_balancer_@CALL@(balancer%handle, left, advice, said), said, ierror, message)
     if (ierror == EQP_OK .and. advice%changed) call c_f_pointer(advice%placement, placement, [advice%nplacements])
-  end subroutine eqp_balancer_advise
+  end subroutine eqp_balancer_@CALL@
 
-  !> Makes a new map, due or not; arguments as in eqp_balancer_advise(). Collective.
-  subroutine eqp_balancer_renew(balancer, left, advice, placement, ierror, message)
-    type(eqp_balancer), intent(in) :: balancer
-    integer(c_int64_t), intent(in) :: left
-    type(eqp_advice), intent(inout) :: advice
-    type(eqp_placement), pointer, intent(out) :: placement(:)
-    integer, intent(out) :: ierror
-    character(len=*), optional, intent(out) :: message
-    type(eqp_message) :: said
-
-    placement => null()
-    call c_message(c_balancer_renew(balancer%handle, left, advice, said), said, ierror, message)
-    if (ierror == EQP_OK .and. advice%changed) call c_f_pointer(advice%placement, placement, [advice%nplacements])
-  end subroutine eqp_balancer_renew
-
+  !end each
   !> Records a step: the row of this rank and its work by kind. `work` holds all optional members. Collective.
   subroutine eqp_balancer_record(balancer, row, count, step, ierror, work)
     type(eqp_balancer), intent(in) :: balancer

@@ -3,7 +3,6 @@
 one rank, and all ranks raise with a message that names it. Callbacks that raise on one rank. Objects used after
 free()."""
 import copy
-import faulthandler
 import gc
 import inspect
 import signal
@@ -14,33 +13,15 @@ import numpy as np
 from mpi4py import MPI
 
 import equipoise
+import test_python
 from equipoise._collective import collective_calls
+from test_python import check, comm, raised
 
-comm = MPI.COMM_WORLD
-failures = turn = 0
+turn = 0
 N = 20
 X = np.random.default_rng(comm.rank).random((N, 3))
 W = np.ones(N)
 ZERO = np.zeros(N, np.int64)
-
-
-def check(condition, what):
-    global failures
-    if not condition:
-        print(f"rank {comm.rank}: {what}", file=sys.stderr)
-        failures += 1
-
-
-def raised(call, *arguments, **named):
-    """The exception of a call, or None; fails if the call takes long."""
-    faulthandler.dump_traceback_later(10, exit=True)
-    try:
-        call(*arguments, **named)
-    except BaseException as e:
-        return e
-    finally:
-        faulthandler.cancel_dump_traceback_later()
-    return None
 
 
 def on_one_rank(what, call, good, wrong, name):
@@ -212,7 +193,6 @@ def mistakes_of_one_rank():
         check(e is None, f"{name}: the next call is as good as any: {e!r}")
 
 
-
 def callbacks_raise_on_one_rank():
     """An exception in a callback is raised again on its rank; the other ranks get its message."""
     code = Code()
@@ -329,4 +309,4 @@ mistakes_of_one_rank()
 callbacks_raise_on_one_rank()
 numbers_are_not_cut()
 objects_after_their_end()
-sys.exit(1 if failures else 0)
+sys.exit(1 if test_python.failures else 0)

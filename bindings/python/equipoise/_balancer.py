@@ -248,7 +248,8 @@ class Balancer(Shared):
             if getattr(problem, name, None) is not None:
                 if not callable(getattr(problem, name)):
                     raise TypeError(f"problem: '{name}' is no function")
-                function = kind(self._guarded(getattr(self, "_call_" + name), kind._restype_ is not None))
+                call = getattr(self, "_call_" + name, lambda *given, name=name: getattr(problem, name)(*given))
+                function = kind(self._guarded(call, kind._restype_ is not None))
                 self._kept.append(function)
                 setattr(code, name, ctypes.cast(function, c_void_p))
         return code
@@ -274,12 +275,6 @@ class Balancer(Shared):
             self._problem.survey(kind, survey)
         self._at_home = survey.at_home
 
-    def _call_open(self, traced):
-        self._problem.open(traced)
-
-    def _call_close(self):
-        self._problem.close()
-
     def _call_aspect(self, aspect):
         aspect[0] = number("aspect", self._problem.aspect(), c_double)
 
@@ -293,12 +288,6 @@ class Balancer(Shared):
 
     def _call_advance(self, message):
         self._problem.advance()
-
-    def _call_label(self, first):
-        self._problem.label(first)
-
-    def _call_grain(self, grain):
-        self._problem.grain(grain)
 
     def _advised(self, *arguments):
         advice = s.eqp_advice()

@@ -198,6 +198,16 @@ def gather_records(comm, items):
     return owned_array(gathered, n.value, items.dtype, items.shape[1:])
 
 
+def _along(items, ngiven, ntaken, *first):
+    """The arguments of a call that moves a column, after `first`; returns the moved column."""
+    items, element = _records(items)
+    if len(items) != ngiven:
+        raise ValueError(f"items: {ngiven} are wanted, not {len(items)}")
+    to = numpy.empty((ntaken, *items.shape[1:]), dtype=items.dtype)
+    yield *first, element, items, to
+    return to
+
+
 class Plan(Shared):
     """Routes by which several arrays of the same items travel: eqp_move_plan. len() is the number of items that arrive
     on this rank and is local; all other calls are collective."""
@@ -223,24 +233,16 @@ class Plan(Shared):
         self._open()
         return self._arriving
 
-    def _along(self, items, ngiven, ntaken):
-        items, element = _records(items)
-        if len(items) != ngiven:
-            raise ValueError(f"items: {ngiven} are wanted, not {len(items)}")
-        to = numpy.empty((ntaken, *items.shape[1:]), dtype=items.dtype)
-        yield self._handle, self._count, element, items, to
-        return to
-
     @collective("eqp_move_apply", SAME)
     def send(self, items):
         """Sends each item, a row of an array of any type, to its rank; returns the items that arrived, ordered by
 sending rank."""
-        return self._along(items, self._n, len(self))
+        return _along(items, self._n, len(self), self._handle, self._count)
 
     @collective("eqp_move_return", SAME)
     def give_back(self, items):
         """Returns the arrived items, or one row for each, to their origin."""
-        return self._along(items, len(self), self._n)
+        return _along(items, len(self), self._n, self._handle, self._count)
 
 
 class PointOrder(Shared):
@@ -258,23 +260,15 @@ class PointOrder(Shared):
     def __len__(self):
         return lib.eqp_point_order_count(self._open())
 
-    def _along(self, items, ngiven, ntaken):
-        items, element = _records(items)
-        if len(items) != ngiven:
-            raise ValueError(f"items: {ngiven} are wanted, not {len(items)}")
-        to = numpy.empty((ntaken, *items.shape[1:]), dtype=items.dtype)
-        yield element, items, to
-        return to
-
     @collective("eqp_point_order_bring", SAME)
     def bring(self, items):
         """Brings a column into the order: eqp_point_order_bring(). Collective."""
-        return self._along(items, self._n, len(self))
+        return _along(items, self._n, len(self))
 
     @collective("eqp_point_order_return", SAME)
     def give_back(self, items):
         """Returns a column to the original places of the items: eqp_point_order_return(). Collective."""
-        return self._along(items, len(self), self._n)
+        return _along(items, len(self), self._n)
 
 
 class Regions(Handle):
