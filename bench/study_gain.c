@@ -188,15 +188,13 @@ static eqp_gain_choice ask(world *w, const eqp_gain_case *c)
     eqp_diffusion_options options = eqp__diffusion_options_defaults();
     double load_max[MOST_STEPS], moved_max[MOST_STEPS];
     eqp_part_graph *graph = NULL;
-    eqp_gain_choice choice;
     int64_t steps = c->steps < MOST_STEPS ? c->steps : MOST_STEPS, converged = 0;
 
     options.steps = steps;
     check(eqp__part_graph_create(&w->e, w->nparts, NULL, &graph));
     check(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &converged));
     eqp__part_graph_free(graph);
-    check(eqp__gain_choose(c, converged < steps ? converged : steps, load_max, moved_max, &choice));
-    return choice;
+    return eqp__gain_choose(c, converged < steps ? converged : steps, load_max, moved_max);
 }
 
 static void judge(const char *name, const eqp_gain_case *c, const eqp_gain_choice *said, const outcome of[WAYS])

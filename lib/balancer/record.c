@@ -140,28 +140,50 @@ static void take_turns(eqp_balancer *b, const turns *t)
     b->lost_work = fmax(predicted - most_predicted, 0.0);
 }
 
+/* Mean of loads [n] >= 0 in two rounds, the second about the mean of the first. EQP_ERR_DATA for loads that are
+ * negative or not finite; EQP_ERR_OVERFLOW for loads whose sum is not. */
+static int find_mean(int n, const double *load, double *mean)
+{
+    double first = 0.0, beyond = 0.0;
+
+    for (int r = 0; r < n; r++) {
+        if (!isfinite(load[r]) || load[r] < 0.0) {
+            return EQP_ERR_DATA;
+        }
+        first += load[r];
+    }
+    first /= n;
+    for (int r = 0; r < n; r++) {
+        beyond += load[r] - first;
+    }
+    *mean = (beyond + n * first) / n;
+    return isfinite(*mean) ? EQP_OK : EQP_ERR_OVERFLOW;
+}
+
 static int take_imbalances(const eqp_balancer *b, const buffers *d, eqp_step *step)
 {
-    eqp_load_statistics measured = {0}, model = {0};
-    double work = 0.0, next = 0.0, most = 0.0;
+    double work = 0.0, next = 0.0, most = 0.0, load = 0.0, predicted = 0.0, mean = 0.0, unused = 0.0;
     int code;
 
     for (int r = 0; r < b->nranks; r++) {
         d->load[r] = b->row[r].load;
         d->predicted[r] = b->row[r].predicted;
+        load = fmax(load, d->load[r]);
+        predicted = fmax(predicted, d->predicted[r]);
         work += b->row[r].work / b->nranks;
         next += b->row[r].next;
         most = fmax(most, b->row[r].next / b->row[r].speed);
     }
-    EQP_TRY(eqp__load_statistics_compute(b->nranks, d->load, &measured));
-    EQP_TRY(eqp__load_statistics_compute(b->nranks, d->predicted, &model));
-    step->imbalance_measured =
-        b->lost_load > 0 ? (measured.max + b->lost_load) / measured.mean - 1.0 : measured.imbalance;
-    step->imbalance_predicted = work > 0 ? fmax((model.max + b->lost_work) / work - 1.0, 0.0) : 0.0;
+    EQP_TRY(find_mean(b->nranks, d->load, &mean));
+    EQP_TRY(find_mean(b->nranks, d->predicted, &unused));
+    step->imbalance_measured = b->lost_load > 0 ? (load + b->lost_load) / mean - 1.0
+                               : mean > 0       ? fmax(load / mean - 1.0, 0.0)
+                                                : 0.0;
+    step->imbalance_predicted = work > 0 ? fmax((predicted + b->lost_work) / work - 1.0, 0.0) : 0.0;
     const double lost_next = work > 0 ? b->lost_work * next / (work * b->nranks) : 0.0; /* costs may have changed */
     step->imbalance_work = next > 0 ? (most + lost_next) * b->nranks / next - 1.0 : 0.0;
-    step->load_max = measured.max + b->lost_load;
-    step->load_mean = measured.mean;
+    step->load_max = load + b->lost_load;
+    step->load_mean = mean;
     step->cycle_efficiency = 1.0 / (1.0 + step->imbalance_measured);
 done:
     return code;
@@ -427,18 +449,7 @@ done:
 int eqp_balancer_regret(const eqp_balancer *balancer, eqp_regret *regret, int64_t *n, eqp_hindsight_stretch **schedule)
 {
     EQP_REQUIRE(balancer && (regret || schedule) && (schedule == NULL) == (n == NULL));
-    eqp_regret found;
-    int code;
-
-    EQP_TRY(eqp__hindsight_regret(balancer->hindsight, &found));
-    if (schedule != NULL) {
-        EQP_TRY(eqp__hindsight_schedule(balancer->hindsight, n, schedule));
-    }
-    if (regret != NULL) {
-        *regret = found;
-    }
-done:
-    return code;
+    return eqp__hindsight_regret(balancer->hindsight, regret, n, schedule);
 }
 
 /* Numbers summed over the ranks in a step: reports of batches, then the caller's numbers. */

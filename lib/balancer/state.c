@@ -129,7 +129,7 @@ static bool can_be_bool(const bool *value)
 
 static bool can_be_fit(int nkinds, const eqp_cost_fit *fit, const eqp_cost_sums *samples)
 {
-    bool can_be = fit->nkinds == nkinds && samples->nkinds == nkinds && samples->weighting == EQP_COST_RELATIVE;
+    bool can_be = fit->nkinds == nkinds && samples->nkinds == nkinds && samples->relative == 1;
 
     for (int k = 0; k < nkinds; k++) {
         can_be = can_be && isfinite(fit->cost[k]) && fit->cost[k] >= 0;

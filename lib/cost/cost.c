@@ -35,30 +35,19 @@ static int pair_index(int k, int l)
     return l * (l + 1) / 2 + k;
 }
 
-static bool are_sums(const eqp_cost_sums *sums)
+int eqp__cost_sums_init(eqp_cost_sums *sums, int nkinds)
 {
-    return sums && sums->nkinds >= 1 && sums->nkinds <= EQP_COST_KINDS &&
-           (sums->weighting == EQP_COST_ABSOLUTE || sums->weighting == EQP_COST_RELATIVE);
-}
-
-int eqp__cost_sums_init(eqp_cost_sums *sums, int nkinds, eqp_cost_weighting weighting)
-{
-    EQP_REQUIRE(sums);
-    eqp_cost_sums s;
-
-    memset(&s, 0, sizeof s);
-    s.nkinds = nkinds;
-    s.weighting = weighting;
-    EQP__FAIL_IF(!are_sums(&s), EQP_ERR_ARGUMENT);
-    *sums = s;
+    EQP__FAIL_IF(nkinds < 1 || nkinds > EQP_COST_KINDS, EQP_ERR_ARGUMENT);
+    memset(sums, 0, sizeof *sums);
+    sums->nkinds = nkinds;
+    sums->relative = 1;
     return EQP_OK;
 }
 
 int eqp__cost_sums_add(eqp_cost_sums *sums, const int64_t *count, double seconds)
 {
-    EQP_REQUIRE(are_sums(sums) && count);
+    const double weight = 1.0 / (seconds * seconds);
     double *sum = sums->sum;
-    double weight = 1.0;
     bool empty = true;
 
     EQP__FAIL_IF(!(seconds >= 0.0 && seconds <= LONGEST), EQP_ERR_DATA);
@@ -66,11 +55,7 @@ int eqp__cost_sums_add(eqp_cost_sums *sums, const int64_t *count, double seconds
         EQP__FAIL_IF(count[k] < 0, EQP_ERR_DATA);
         empty = empty && count[k] == 0;
     }
-    if (sums->weighting == EQP_COST_RELATIVE) {
-        weight = 1.0 / (seconds * seconds);
-        empty = empty || seconds < 1.0 / LONGEST;
-    }
-    if (empty) {
+    if (empty || seconds < 1.0 / LONGEST) {
         return EQP_OK;
     }
     for (int l = 0; l < sums->nkinds; l++) {
@@ -82,16 +67,6 @@ int eqp__cost_sums_add(eqp_cost_sums *sums, const int64_t *count, double seconds
     sum[SECONDS_SQUARED] += weight * seconds * seconds;
     sum[SECONDS] += seconds;
     sum[SAMPLES] += 1.0;
-    return EQP_OK;
-}
-
-int eqp__cost_sums_merge(eqp_cost_sums *sums, const eqp_cost_sums *other)
-{
-    EQP_REQUIRE(are_sums(sums) && are_sums(other));
-    EQP__FAIL_IF(sums->nkinds != other->nkinds || sums->weighting != other->weighting, EQP_ERR_ARGUMENT);
-    for (int i = 0; i < EQP_COST_SUMS; i++) {
-        sums->sum[i] += other->sum[i];
-    }
     return EQP_OK;
 }
 
@@ -266,37 +241,16 @@ static double find_error(const eqp_cost_sums *sums, const double *cost)
     return fmax(error, 0.0);
 }
 
-static bool are_expected(int n, const double *expected, double lean)
-{
-    bool good = expected != NULL && lean >= 0.0 && lean <= LONGEST;
-
-    for (int k = 0; k < n && good; k++) {
-        good = expected[k] >= 0.0 && expected[k] <= LONGEST;
-    }
-    return good;
-}
-
-int eqp__cost_fit_compute(const eqp_cost_sums *sums, eqp_cost_fit *fit)
-{
-    static const double nothing[EQP_COST_KINDS] = {0.0};
-
-    return eqp__cost_fit_near(sums, nothing, 0.0, fit);
-}
-
 int eqp__cost_fit_near(const eqp_cost_sums *sums, const double *expected, double lean, eqp_cost_fit *fit)
 {
+    eqp_cost_fit f = {.nkinds = sums->nkinds, .samples = sums->sum[SAMPLES]};
     equations e;
-    eqp_cost_fit f;
-    double x[EQP_COST_KINDS], mean;
+    double x[EQP_COST_KINDS];
 
-    EQP__FAIL_IF(!fit || !expected || !are_sums(sums) || !are_expected(sums->nkinds, expected, lean), EQP_ERR_ARGUMENT);
     for (int i = 0; i < EQP_COST_SUMS; i++) {
         EQP__FAIL_IF(!isfinite(sums->sum[i]), EQP_ERR_DATA);
     }
-    EQP__FAIL_IF(sums->sum[SAMPLES] < 1.0, EQP_ERR_STATE);
-    memset(&f, 0, sizeof f);
-    f.nkinds = sums->nkinds;
-    f.samples = sums->sum[SAMPLES];
+    EQP__FAIL_IF(f.samples < 1.0, EQP_ERR_STATE);
     scale_equations(sums, &e);
     f.factor = find_factor(sums, expected);
     lean_towards(expected, f.factor, lean, &e);
@@ -305,9 +259,8 @@ int eqp__cost_fit_near(const eqp_cost_sums *sums, const double *expected, double
         f.seen[k] = e.scale[k] > 0.0;
         f.cost[k] = f.seen[k] ? x[k] / e.scale[k] : 0.0;
     }
-    mean = sums->weighting == EQP_COST_ABSOLUTE ? sums->sum[SECONDS] / f.samples : 1.0;
-    f.rmse = mean > 0.0 ? sqrt(find_error(sums, f.cost) / f.samples) / mean : 0.0;
-    *fit = f;
+    f.rmse = sqrt(find_error(sums, f.cost) / f.samples);
+    memcpy(fit, &f, sizeof f);
     return EQP_OK;
 }
 

@@ -39,8 +39,7 @@ int eqp__costs_init(eqp_costs *costs, int nkinds, const double *nominal)
 {
     eqp_costs made = {.fit = {.nkinds = nkinds}};
 
-    EQP__CHECK(eqp__cost_sums_init(&made.samples, nkinds, EQP_COST_RELATIVE)); /* EQP_ERR_ARGUMENT for an nkinds out of
-                                                                                * range */
+    EQP__CHECK(eqp__cost_sums_init(&made.samples, nkinds));
     for (int k = 0; k < nkinds; k++) {
         made.fit.cost[k] = made.nominal[k] = nominal[k];
     }
@@ -58,13 +57,104 @@ void eqp__costs_fix(eqp_costs *costs)
     costs->known = costs->fixed = true;
 }
 
+/* Mean and largest deviation; each term is divided first to avoid overflow. */
+static void find_scale(int64_t n, const double *value, double *mean, double *spread)
+{
+    *mean = 0.0;
+    *spread = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        *mean += value[i] / (double)n;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        *spread = fmax(*spread, fabs(value[i] / 2.0 - *mean / 2.0));
+    }
+}
+
+static bool all_equal(int64_t n, const double *value)
+{
+    for (int64_t i = 1; i < n; i++) {
+        if (value[i] != value[0]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static double correlate(int64_t n, const double *a, const double *b)
+{
+    double mean_a, mean_b, spread_a, spread_b, aa = 0.0, bb = 0.0, ab = 0.0;
+
+    /* compare the values, since rounding can produce a spread where there is none */
+    if (all_equal(n, a) || all_equal(n, b)) {
+        return 0.0;
+    }
+    find_scale(n, a, &mean_a, &spread_a);
+    find_scale(n, b, &mean_b, &spread_b);
+    if (spread_a == 0.0 || spread_b == 0.0) {
+        return 0.0;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double da = (a[i] / 2.0 - mean_a / 2.0) / spread_a;
+        double db = (b[i] / 2.0 - mean_b / 2.0) / spread_b;
+
+        aa += da * da;
+        bb += db * db;
+        ab += da * db;
+    }
+    return fmin(1.0, fmax(-1.0, ab / (sqrt(aa) * sqrt(bb))));
+}
+
+typedef struct ranked {
+    double value;
+    int64_t index;
+} ranked;
+
+static int compare_ranked(const void *a, const void *b)
+{
+    double x = ((const ranked *)a)->value, y = ((const ranked *)b)->value;
+
+    return (x > y) - (x < y);
+}
+
+/* rank[i]: place of value[i] in ascending order, counted from 1; equal values share the mean of their places. */
+static void find_ranks(int64_t n, const double *value, ranked *order, double *rank)
+{
+    for (int64_t i = 0; i < n; i++) {
+        order[i].value = value[i];
+        order[i].index = i;
+    }
+    qsort(order, (size_t)n, sizeof *order, compare_ranked);
+    for (int64_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && order[end].value == order[first].value; end++) {
+        }
+        for (int64_t k = first; k < end; k++) {
+            rank[order[k].index] = 0.5 * (double)(first + end + 1);
+        }
+    }
+}
+
+int eqp__load_rank_correlation(int64_t n, const double *model, const double *measured, double *r)
+{
+    ranked *order = NULL;
+    double *rank_model = NULL, *rank_measured = NULL;
+    int code;
+
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(order, n), EQP__ARRAY(rank_model, n), EQP__ARRAY(rank_measured, n)));
+    find_ranks(n, model, order, rank_model);
+    find_ranks(n, measured, order, rank_measured);
+    *r = correlate(n, rank_model, rank_measured);
+done:
+    EQP__FREE(rank_measured, rank_model, order);
+    return code;
+}
+
 int eqp__costs_tell(const eqp_costs *costs, const eqp_timings *timings, double told[EQP__COSTS_TOLD])
 {
     double *model = NULL, *measured = NULL, correlation = 0.0;
     eqp_cost_sums mine;
     int code;
 
-    EQP_TRY(eqp__cost_sums_init(&mine, costs->fit.nkinds, EQP_COST_RELATIVE));
+    EQP_TRY(eqp__cost_sums_init(&mine, costs->fit.nkinds));
     EQP_TRY(EQP__ARRAYS(EQP__ARRAY(model, timings->n), EQP__ARRAY(measured, timings->n)));
     for (int64_t i = 0; i < timings->n; i++) {
         const eqp_timing *t = &timings->timing[i];
@@ -85,22 +175,19 @@ done:
 
 int eqp__costs_hear(eqp_costs *costs, const double told[EQP__COSTS_TOLD], double *correlation)
 {
-    eqp_cost_sums all;
     eqp_cost_fit fit;
-    int code = eqp__cost_sums_init(&all, costs->fit.nkinds, EQP_COST_RELATIVE);
 
-    for (int i = 0; i < EQP_COST_SUMS && code == EQP_OK; i++) {
+    for (int i = 0; i < EQP_COST_SUMS; i++) {
         costs->samples.sum[i] *= FADING;
-        all.sum[i] = told[i];
     }
-    EQP_TRY(code);
     *correlation = told[EQP_COST_SUMS] > 0 ? told[EQP_COST_SUMS + 1] / told[EQP_COST_SUMS] : 0.0;
     if (costs->fixed) {
         return EQP_OK;
     }
-    EQP_TRY(eqp__cost_sums_merge(&costs->samples, &all));
-    EQP_TRY(eqp__cost_fit_near(&costs->samples, costs->nominal, LEAN, &fit));
-done:
+    for (int i = 0; i < EQP_COST_SUMS; i++) {
+        costs->samples.sum[i] += told[i];
+    }
+    const int code = eqp__cost_fit_near(&costs->samples, costs->nominal, LEAN, &fit);
     if (code != EQP_OK) {
         return code == EQP_ERR_STATE ? EQP_OK : code; /* no sample yet */
     }

@@ -11,90 +11,6 @@ static bool is_amount(double x)
     return isfinite(x) && x >= 0.0;
 }
 
-typedef struct schedule_case {
-    int64_t n;
-    /* Seconds of the steps from s on with a map made before s: row[s] to row[n - 1]. */
-    const double *(*row)(void *user, int64_t s);
-    void *user;
-    const double *cost; /* [n] cost of a map before each step */
-} schedule_case;
-
-/* rest[s]: the fewest seconds of the steps from s on, with a map before s; until[s]: where its next map is made. */
-static double find_schedule(const schedule_case *of, double *rest, int64_t *until)
-{
-    rest[of->n] = 0.0;
-    for (int64_t s = of->n - 1; s >= 0; s--) {
-        const double *row = of->row(of->user, s);
-        double sum = 0.0;
-
-        rest[s] = INFINITY;
-        until[s] = of->n;
-        for (int64_t t = s; t < of->n; t++) {
-            sum += row[t];
-            if (sum + rest[t + 1] <= rest[s]) {
-                rest[s] = sum + rest[t + 1];
-                until[s] = t + 1;
-            }
-        }
-        rest[s] += of->cost[s];
-    }
-    return rest[0];
-}
-
-typedef struct matrix {
-    int64_t n;
-    const double *aged;
-} matrix;
-
-static const double *row_of_matrix(void *user, int64_t s)
-{
-    const matrix *m = user;
-
-    return m->aged + s * m->n;
-}
-
-static int check_matrix(int64_t n, const double *aged)
-{
-    for (int64_t s = 0; s < n; s++) {
-        for (int64_t t = s; t < n; t++) {
-            EQP__FAIL_IF(!is_amount(aged[s * n + t]), EQP_ERR_DATA);
-        }
-    }
-    return EQP_OK;
-}
-
-int eqp__policy_hindsight(int64_t n, const double *aged, double map_seconds, double *best, bool *maps)
-{
-    double *rest = NULL, *cost = NULL;
-    int64_t *until = NULL;
-    int code;
-
-    EQP_REQUIRE(n >= 1 && aged && best);
-    if (n > INT32_MAX) { /* n by n numbers do not fit into memory */
-        return EQP_ERR_OVERFLOW;
-    }
-    EQP__FAIL_IF(!is_amount(map_seconds), EQP_ERR_DATA);
-    EQP_TRY(check_matrix(n, aged));
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(rest, n + 1), EQP__ARRAY(cost, n), EQP__ARRAY(until, n)));
-    for (int64_t s = 1; s < n; s++) {
-        cost[s] = map_seconds;
-    }
-    matrix m = {n, aged};
-    const schedule_case of = {n, row_of_matrix, &m, cost};
-    const double found = find_schedule(&of, rest, until);
-    EQP_TRY(!isfinite(found) ? EQP_ERR_OVERFLOW : EQP_OK);
-    if (maps != NULL) {
-        memset(maps, 0, (size_t)n * sizeof *maps);
-        for (int64_t s = 0; s < n; s = until[s]) {
-            maps[s] = true;
-        }
-    }
-    *best = found;
-done:
-    EQP__FREE(until, cost, rest);
-    return code;
-}
-
 /* Consecutive steps, as totals. */
 typedef struct stretch {
     double max, mean;
@@ -132,7 +48,6 @@ int eqp__hindsight_create(eqp_hindsight **hindsight)
     eqp_hindsight *made = NULL;
     int code;
 
-    EQP_REQUIRE(hindsight);
     EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
     EQP_TRY(eqp_array_create(&made->part, MOST, sizeof *made->part));
     made->together = 1;
@@ -193,7 +108,6 @@ int eqp__hindsight_add(eqp_hindsight *hindsight, const eqp_hindsight_step *step)
 {
     eqp_hindsight *h = hindsight;
 
-    EQP_REQUIRE(h && step);
     EQP__FAIL_IF(!is_amount(step->seconds_max) || !is_amount(step->seconds_mean) ||
                      step->seconds_max < step->seconds_mean ||
                      (step->rebalanced && (!is_amount(step->balance_seconds) || !isfinite(step->aged))),
@@ -232,7 +146,7 @@ typedef struct pool {
 typedef struct view {
     int64_t n;
     const stretch *part;
-    double *row;     /* as in find_schedule */
+    double *row;     /* seconds of the steps from s on with a map made before s: row[s] to row[n - 1] */
     double *fresh;   /* imbalance of a map made before the stretch */
     double *rise;    /* increment */
     double *noise;   /* residual imbalance, which every map would have had */
@@ -362,16 +276,36 @@ static void view_costs(const eqp_hindsight *h, const view *v)
     }
 }
 
-static const double *row_of_view(void *user, int64_t s)
+static void fill_row(const view *v, int64_t s)
 {
-    const view *v = user;
     double imbalance = v->fresh[s];
 
     for (int64_t t = s; t < v->n; t++) {
         imbalance += t > s ? v->rise[t] : 0.0;
         v->row[t] = v->part[t].mean * fmax(1.0 + imbalance + v->noise[t], 1.0);
     }
-    return v->row;
+}
+
+/* rest[s]: the fewest seconds of the steps from s on, with a map before s; until[s]: where its next map is made. */
+static double find_schedule(const view *v, double *rest, int64_t *until)
+{
+    rest[v->n] = 0.0;
+    for (int64_t s = v->n - 1; s >= 0; s--) {
+        double sum = 0.0;
+
+        fill_row(v, s);
+        rest[s] = INFINITY;
+        until[s] = v->n;
+        for (int64_t t = s; t < v->n; t++) {
+            sum += v->row[t];
+            if (sum + rest[t + 1] <= rest[s]) {
+                rest[s] = sum + rest[t + 1];
+                until[s] = t + 1;
+            }
+        }
+        rest[s] += v->cost[s];
+    }
+    return rest[0];
 }
 
 static void view_all(const eqp_hindsight *h, const view *v)
@@ -403,82 +337,55 @@ static int conclude(const eqp_hindsight *h, double best, const int64_t *until, e
     return EQP_OK;
 }
 
-/* The best schedule, its seconds and those of its steps. */
-typedef struct judgement {
-    double seconds;
-    int64_t *until; /* [n] as in find_schedule; owned */
-    double *best;   /* [n] seconds of each stretch by that schedule; owned */
-} judgement;
-
-static void free_judgement(judgement *j)
+/* The best schedule, stretch by stretch. until: [n] as in find_schedule. */
+static void tell_schedule(const view *v, const int64_t *until, eqp_hindsight_stretch *schedule)
 {
-    EQP__FREE(j->until, j->best);
-}
+    int64_t first = 0;
 
-static int judge(const eqp_hindsight *h, judgement *j)
-{
-    const int64_t n = h->n;
-    double *room = NULL;
-    pool *pools = NULL;
-    int code;
-
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(room, 6 * n + 1), EQP__ARRAY(j->until, n), EQP__ARRAY(j->best, n),
-                        EQP__ARRAY(pools, n)));
-    view v = {.n = n, .part = h->part, .row = room, .fresh = room + n, .rise = room + 2 * n};
-    v.noise = room + 3 * n;
-    v.cost = room + 4 * n;
-    v.pool = pools;
-    v.variance = find_variance(n, h->part);
-    view_all(h, &v);
-    const schedule_case of = {n, row_of_view, &v, v.cost};
-    j->seconds = find_schedule(&of, room + 5 * n, j->until);
-    for (int64_t s = 0; s < n; s = j->until[s]) {
-        const double *row = row_of_view(&v, s);
-        for (int64_t t = s; t < j->until[s]; t++) {
-            j->best[t] = row[t];
+    for (int64_t s = 0; s < v->n; s = until[s]) {
+        fill_row(v, s);
+        for (int64_t t = s; t < until[s]; t++) {
+            const struct stretch *part = &v->part[t];
+            schedule[t] = (eqp_hindsight_stretch){first, part->steps, part->max, v->row[t], part->maps > 0, t == s};
+            first += part->steps;
         }
     }
-done:
-    EQP__FREE(pools, room);
-    return code;
 }
 
-int eqp__hindsight_regret(const eqp_hindsight *hindsight, eqp_regret *regret)
+int eqp__hindsight_regret(const eqp_hindsight *hindsight, eqp_regret *regret, int64_t *n,
+                          eqp_hindsight_stretch **schedule)
 {
-    judgement j = {.seconds = 0.0};
-    int code;
-
-    EQP_REQUIRE(hindsight && regret);
-    EQP_TRY(judge(hindsight, &j));
-    EQP_TRY(conclude(hindsight, j.seconds, j.until, regret));
-done:
-    free_judgement(&j);
-    return code;
-}
-
-int eqp__hindsight_schedule(const eqp_hindsight *hindsight, int64_t *n, eqp_hindsight_stretch **schedule)
-{
-    judgement j = {.seconds = 0.0};
+    const eqp_hindsight *const h = hindsight;
+    double *room = NULL;
+    pool *pools = NULL;
+    int64_t *until = NULL;
     eqp_hindsight_stretch *made = NULL;
-    eqp_regret regret;
-    int64_t first = 0, next = 0;
+    eqp_regret found;
     int code;
 
-    EQP_REQUIRE(hindsight && n && schedule);
-    EQP_TRY(judge(hindsight, &j));
-    EQP_TRY(conclude(hindsight, j.seconds, j.until, &regret));
-    EQP_TRY(eqp_array_create(&made, hindsight->n, sizeof *made));
-    for (int64_t i = 0; i < hindsight->n; i++) {
-        const struct stretch *part = &hindsight->part[i];
-        made[i] = (eqp_hindsight_stretch){first, part->steps, part->max, j.best[i], part->maps > 0, i == next};
-        next = i == next ? j.until[i] : next;
-        first += part->steps;
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(room, 6 * h->n + 1), EQP__ARRAY(until, h->n), EQP__ARRAY(pools, h->n),
+                        EQP__ARRAY(made, h->n)));
+    const view v = {.n = h->n,
+                    .part = h->part,
+                    .row = room,
+                    .fresh = room + h->n,
+                    .rise = room + 2 * h->n,
+                    .noise = room + 3 * h->n,
+                    .cost = room + 4 * h->n,
+                    .pool = pools,
+                    .variance = find_variance(h->n, h->part)};
+    view_all(h, &v);
+    EQP_TRY(conclude(h, find_schedule(&v, room + 5 * h->n, until), until, &found));
+    if (regret != NULL) {
+        *regret = found;
     }
-    *n = hindsight->n;
-    *schedule = made;
-    made = NULL;
+    if (schedule != NULL) {
+        tell_schedule(&v, until, made);
+        *n = h->n;
+        *schedule = made;
+        made = NULL;
+    }
 done:
-    free_judgement(&j);
-    free(made);
+    EQP__FREE(made, until, pools, room);
     return code;
 }

@@ -44,7 +44,6 @@ int eqp_policy_options_parse(const char *text, eqp_policy_options *options)
 
 int eqp__policy_init(eqp_policy *policy, const eqp_policy_options *options)
 {
-    EQP_REQUIRE(policy && options);
     bool known = options->mode == EQP_POLICY_AUTO || options->mode == EQP_POLICY_NEVER ||
                  options->mode == EQP_POLICY_REPAIR || options->mode == EQP_POLICY_GAIN ||
                  (options->mode == EQP_POLICY_EVERY && options->every >= 1);
@@ -158,7 +157,6 @@ static void take_promise(eqp_policy *policy, const eqp_policy_sample *sample)
 
 int eqp__policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
 {
-    EQP_REQUIRE(policy && sample);
     const double mean = sample->seconds_mean;
 
     EQP__FAIL_IF(!is_amount(sample->seconds_max) || !is_amount(mean) || !is_amount(sample->work_imbalance) ||
@@ -301,13 +299,64 @@ static double with_remedy(const eqp_policy *p, const remedy *of, double mean, do
     return fmax(now - mean * beyond(p, of) + aged, 0.0);
 }
 
+/* Zero times infinity is zero: infinitely many elements are free if a byte is. */
+static double product(double x, double y)
+{
+    return x == 0.0 || y == 0.0 ? 0.0 : x * y;
+}
+
+/* Equation 3.2. */
+static double movement(const eqp_gain_case *of, double elements)
+{
+    return of->alpha + product(product(of->beta, of->element_bytes), elements);
+}
+
+/* Equation 3.3. */
+static double moved_by_global(const eqp_gain_case *of)
+{
+    const double above = fmax(of->load_max - of->load_mean, 0.0);
+
+    if (of->as_printed) {
+        return above > 0.0 ? product(of->elements_max, of->load_mean / above) : INFINITY;
+    }
+    return of->load_max > 0.0 ? of->elements_max * (above / of->load_max) : 0.0;
+}
+
+/* Equation 3.6. As printed, the sum runs over steps 0 to `steps`. */
+static double diffusive_seconds(const eqp_gain_case *of, int64_t n, const double *load_max, const double *moved_max)
+{
+    const double steps = (double)of->steps + (of->as_printed ? 1.0 : 0.0);
+    const int64_t counted = steps < (double)n ? (int64_t)steps : n;
+    double sum = 0.0;
+
+    for (int64_t i = 0; i < counted; i++) {
+        sum += of->diffusive_seconds + movement(of, moved_max[i]) + load_max[i];
+    }
+    return sum + product(steps - (double)counted, load_max[n - 1]);
+}
+
+eqp_gain_choice eqp__gain_choose(const eqp_gain_case *of, int64_t n, const double *load_max, const double *moved_max)
+{
+    const double steps = (double)of->steps, step = of->as_printed ? of->load_mean : of->load_reached;
+    eqp_gain_choice made = {.kind = EQP_GAIN_NONE, .none = product(steps, of->load_max)};
+
+    made.global = of->decision_seconds + movement(of, moved_by_global(of)) + product(steps, step);
+    made.diffusive = n > 0 ? diffusive_seconds(of, n, load_max, moved_max) : made.none;
+    if (n > 0 && made.diffusive < made.none) {
+        made.kind = EQP_GAIN_DIFFUSIVE;
+    }
+    if (made.global < (made.kind == EQP_GAIN_NONE ? made.none : made.diffusive)) {
+        made.kind = EQP_GAIN_GLOBAL;
+    }
+    return made;
+}
+
 /* The gain model over as many steps as the present map has lasted, or as are left. more: factor on the imbalance. */
 static eqp_policy_action by_gain(const eqp_policy *policy, double more)
 {
     static const eqp_policy_action actions[] = {
         [EQP_GAIN_NONE] = EQP_KEEP, [EQP_GAIN_DIFFUSIVE] = EQP_REPAIR, [EQP_GAIN_GLOBAL] = EQP_RENEW};
     eqp_policy p = *policy;
-    eqp_gain_choice choice;
 
     p.work_imbalance *= more;
     p.imbalance *= more;
@@ -326,11 +375,8 @@ static eqp_policy_action by_gain(const eqp_policy *policy, double more)
                               .decision_seconds = map.cost,
                               .diffusive_seconds = few.cost};
 
-    if (uneven <= p.options.imbalance_tol ||
-        eqp__gain_choose(&of, p.repairable, &repaired, &moved, &choice) != EQP_OK) {
-        return EQP_KEEP;
-    }
-    return actions[choice.kind];
+    return uneven <= p.options.imbalance_tol ? EQP_KEEP
+                                             : actions[eqp__gain_choose(&of, p.repairable, &repaired, &moved).kind];
 }
 
 static eqp_policy_action by_loss(const eqp_policy *policy)
@@ -348,9 +394,6 @@ static eqp_policy_action by_loss(const eqp_policy *policy)
 
 eqp_policy_action eqp__policy_advise(const eqp_policy *policy)
 {
-    if (!policy) {
-        return EQP_KEEP;
-    }
     const eqp_policy_options *o = &policy->options;
 
     if (!policy->has_map) {
@@ -371,16 +414,8 @@ eqp_policy_action eqp__policy_advise(const eqp_policy *policy)
     return EQP_KEEP;
 }
 
-bool eqp__policy_wants(const eqp_policy *policy)
-{
-    return eqp__policy_advise(policy) != EQP_KEEP;
-}
-
 bool eqp__policy_may_want(const eqp_policy *policy)
 {
-    if (!policy) {
-        return false;
-    }
     const eqp_policy_options *o = &policy->options;
 
     if (o->mode == EQP_POLICY_EVERY) {

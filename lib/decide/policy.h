@@ -122,14 +122,12 @@ int eqp__policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
  * not count, as above.
  *
  * Repairs scatter items, which costs exchange; policies see that cost only in seconds_max. Local, O(1), changes
- * nothing. NULL: EQP_KEEP. */
+ * nothing. */
 eqp_policy_action eqp__policy_advise(const eqp_policy *policy);
 
-bool eqp__policy_wants(const eqp_policy *policy);
-
-/** True if eqp__policy_wants() may be true after the next step, unless that is much worse than the last one: for
- * callers that prepare a new map during the step. EQP_POLICY_AUTO: the loss is at least half the cost of the remedy, or
- * would be after a step with twice the last step's loss. Not a guarantee: eqp__policy_wants() can become true without
+/** True if eqp__policy_advise() may ask for a remedy after the next step, unless that is much worse than the last one:
+ * for callers that prepare a new map during the step. EQP_POLICY_AUTO: the loss is at least half the cost of the
+ * remedy, or would be after a step with twice the last step's loss. Not a guarantee: a remedy can become due without
  * it. Local, O(1). */
 bool eqp__policy_may_want(const eqp_policy *policy);
 
@@ -159,59 +157,25 @@ typedef enum eqp_gain_kind {
 
 typedef struct eqp_gain_choice {
     eqp_gain_kind kind; /**< of equal kinds the first of none, diffusive, global */
-    double none;        /**< seconds of all steps by eqp__gain_none() */
-    double diffusive;   /**< by eqp__gain_diffusive() */
-    double global;      /**< by eqp__gain_global() */
+    double none;        /**< seconds of all steps */
+    double diffusive;   /**< the same */
+    double global;      /**< the same */
 } eqp_gain_choice;
 
-/** Seconds of all steps if nothing is done: steps x load_max (3.7). Local, O(1).
- * \param[in]  of       the application (borrowed)
- * \param[out] seconds  INFINITY where it is out of range; unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT for negative steps, EQP_ERR_DATA for another number out of its range */
-int eqp__gain_none(const eqp_gain_case *of, double *seconds);
-
-/** Seconds of all steps if a global method is called once, before the first (3.1, 3.2, 3.3, 3.5): decision_seconds +
- * alpha + beta element_bytes moved + steps x load_reached, with moved = elements_max (load_max - load_mean) / load_max.
- * As printed: moved = elements_max load_mean / (load_max - load_mean), INFINITY in balance. Local, O(1).
- * \param[in]  of       the application (borrowed)
- * \param[out] seconds  INFINITY where it is out of range; unchanged on error
- * \return as eqp__gain_none() */
-int eqp__gain_global(const eqp_gain_case *of, double *seconds);
-
-/** Seconds of all steps if a diffusive method is called before each of the first n (3.1, 3.2, 3.6): the sum of
- * diffusive_seconds + alpha + beta element_bytes moved_max[i] + load_max[i]. Later steps take as long as the last
- * simulated one and move no data; n = 0 gives eqp__gain_none(). Local, O(n).
+/** Compares the seconds of all steps by three kinds, INFINITY where they are out of range. Local, O(n).
+ * - none: steps x load_max (3.7)
+ * - global, called once, before the first step (3.1, 3.2, 3.3, 3.5): decision_seconds + alpha + beta element_bytes
+ * moved
+ *   + steps x load_reached, with moved = elements_max (load_max - load_mean) / load_max. As printed: moved =
+ * elements_max load_mean / (load_max - load_mean), INFINITY in balance.
+ * - diffusive, called before each of the first n steps (3.1, 3.2, 3.6): the sum of diffusive_seconds + alpha + beta
+ *   element_bytes moved_max[i] + load_max[i]. Later steps take as long as the last simulated one and move no data; n =
+ * 0 gives none.
  * \param[in]  of         the application (borrowed)
- * \param[in]  n          simulated steps, >= 0; steps beyond of->steps do not count
+ * \param[in]  n          simulated steps, >= 0; steps beyond of->steps do not count; 0: there is no diffusive method
  * \param[in]  load_max   [n] seconds of the slowest rank after each of them, >= 0 (borrowed)
- * \param[in]  moved_max  [n] largest number of elements that a rank moves, >= 0 (borrowed)
- * \param[out] seconds    INFINITY where it is out of range; unchanged on error
- * \return as eqp__gain_none(); EQP_ERR_ARGUMENT for a negative n */
-int eqp__gain_diffusive(const eqp_gain_case *of, int64_t n, const double *load_max, const double *moved_max,
-                        double *seconds);
-
-/** Compares the three kinds. Local, O(n).
- * \param[in]  of         the application (borrowed)
- * \param[in]  n          as for eqp__gain_diffusive(); 0: there is no diffusive method
- * \param[in]  load_max   [n] (borrowed)
- * \param[in]  moved_max  [n] (borrowed)
- * \param[out] choice     unchanged on error
- * \return as eqp__gain_diffusive() */
-int eqp__gain_choose(const eqp_gain_case *of, int64_t n, const double *load_max, const double *moved_max,
-                     eqp_gain_choice *choice);
-
-/** The best schedule of maps by dynamic programming. The first map is made before the first step; its cost is not
- * counted, since it is always made. Local, O(n^2), deterministic.
- * \param[in]  n            steps, >= 1
- * \param[in]  aged         [n][n] aged[s * n + t]: seconds of step t with the map made before step s <= t, >= 0; other
- *                          entries are not read (borrowed)
- * \param[in]  map_seconds  cost of each later map, >= 0
- * \param[out] best         seconds of the run by the best schedule; unchanged on error
- * \param[out] maps         [n] true if a map is made before the step; of equally good schedules the one with fewer
- *                          early maps; maps[0] is true; NULL: not needed; unchanged on error
- * \return EQP_OK; EQP_ERR_ARGUMENT for n < 1; EQP_ERR_DATA for seconds that are negative or not finite;
- * EQP_ERR_OVERFLOW for a sum that is not finite; EQP_ERR_MEMORY */
-int eqp__policy_hindsight(int64_t n, const double *aged, double map_seconds, double *best, bool *maps);
+ * \param[in]  moved_max  [n] largest number of elements that a rank moves, >= 0 (borrowed) */
+eqp_gain_choice eqp__gain_choose(const eqp_gain_case *of, int64_t n, const double *load_max, const double *moved_max);
 
 typedef struct eqp_hindsight eqp_hindsight;
 
@@ -226,7 +190,7 @@ typedef struct eqp_hindsight_step {
 
 /** Creates an empty record of a run, which allocates 150 KB. Local.
  * \param[out] hindsight  owned by the caller: eqp__hindsight_free(); unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
+ * \return EQP_OK, EQP_ERR_MEMORY */
 int eqp__hindsight_create(eqp_hindsight **hindsight);
 
 void eqp__hindsight_free(eqp_hindsight *hindsight);
@@ -235,8 +199,7 @@ void eqp__hindsight_free(eqp_hindsight *hindsight);
  * that at most 128 KiB are used. Local, O(1) on average.
  * \param[in] hindsight  unchanged on error
  * \param[in] step       (copied)
- * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_DATA for seconds that are negative, not finite, or with a maximum below the
- * mean */
+ * \return EQP_OK, EQP_ERR_DATA for seconds that are negative, not finite, or with a maximum below the mean */
 int eqp__hindsight_add(eqp_hindsight *hindsight, const eqp_hindsight_step *step);
 
 /** Estimates the cost of the best schedule of maps. The effect of maps that were not made is unknown, so the estimate
@@ -253,13 +216,11 @@ int eqp__hindsight_add(eqp_hindsight *hindsight, const eqp_hindsight_step *step)
  * The actual schedule therefore costs exactly `seconds`, and without a better schedule the regret is 0. Joined steps
  * get at most one map, before the first of them. Local, O(2048^2), some 10 ms; deterministic.
  * \param[in]  hindsight  (borrowed)
- * \param[out] regret     zeros for a run without steps; unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW for seconds whose sum is not finite */
-int eqp__hindsight_regret(const eqp_hindsight *hindsight, eqp_regret *regret);
-
-/** The schedule found by eqp__hindsight_regret(), step by step, under the same assumptions, with the same codes.
- * \param[out] n        stretches, at most EQP_HINDSIGHT_MOST
- * \param[out] schedule  [n] owned by the caller: free(); unchanged on error */
-int eqp__hindsight_schedule(const eqp_hindsight *hindsight, int64_t *n, eqp_hindsight_stretch **schedule);
+ * \param[out] regret     zeros for a run without steps; NULL: not needed; unchanged on error
+ * \param[out] n          stretches of the schedule, at most EQP_HINDSIGHT_MOST; NULL with it
+ * \param[out] schedule   [n] the best schedule, owned by the caller: free(); NULL: not needed; unchanged on error
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW for seconds whose sum is not finite */
+int eqp__hindsight_regret(const eqp_hindsight *hindsight, eqp_regret *regret, int64_t *n,
+                          eqp_hindsight_stretch **schedule);
 
 #endif

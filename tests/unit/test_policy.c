@@ -20,44 +20,26 @@ static eqp_policy policy_of(const eqp_policy_options *options)
     return policy;
 }
 
+static bool wants(const eqp_policy *policy)
+{
+    return eqp__policy_advise(policy) != EQP_KEEP;
+}
+
+/* Records a step with a mean of 1 s, with a new map unless price < 0; returns true if the next step should have one. */
+static bool feed(eqp_policy *policy, double most, double price)
+{
+    const eqp_policy_sample sample = {
+        .seconds_max = most, .seconds_mean = 1.0, .rebalanced = price >= 0.0, .balance_seconds = price};
+
+    assert_ok(eqp__policy_record(policy, &sample));
+    return wants(policy);
+}
+
 static eqp_policy automatic(void)
 {
     const eqp_policy_options options = options_of(EQP_POLICY_AUTO, 1);
 
     return policy_of(&options);
-}
-
-enum { MOST = 1000 };
-
-static eqp_policy_sample trace[MOST];
-static bool renewed[MOST];
-
-/* An artificial run: the imbalance starts at `fresh` with each map and grows by `ageing` per step; a step's mean is 1
- * s, a map costs `price` seconds. Returns the number of maps and keeps the samples. */
-static int run(const eqp_policy_options *options, int n, double fresh, double ageing, double price)
-{
-    eqp_policy policy = policy_of(options);
-    int maps = 0, age = 0;
-
-    for (int i = 0; i < n; i++) {
-        renewed[i] = eqp__policy_wants(&policy);
-        age = renewed[i] ? 0 : age + 1;
-        maps += renewed[i];
-        trace[i] = (eqp_policy_sample){.seconds_mean = 1.0,
-                                       .seconds_max = 1.0 + fresh + ageing * age,
-                                       .rebalanced = renewed[i],
-                                       .balance_seconds = price};
-        assert_ok(eqp__policy_record(&policy, &trace[i]));
-    }
-    return maps;
-}
-
-/* Checks that every k-th of the n steps has a map. */
-static void assert_maps_every(int k, int n)
-{
-    for (int i = 0; i < n; i++) {
-        assert_int_equal(renewed[i], i % k == 0);
-    }
 }
 
 TEST(text_names_the_mode)
@@ -83,248 +65,140 @@ TEST(text_names_the_mode)
     }
 }
 
-TEST(never_is_once_and_every_is_regular)
-{
-    const eqp_policy_options never = options_of(EQP_POLICY_NEVER, 1), three = options_of(EQP_POLICY_EVERY, 3);
+/* An artificial run: a step's mean is 1 s; ages are steps since the last map or repair. */
+typedef struct story {
+    int n;
+    double fresh, mended;        /* imbalance of the seconds right after a map, after a repair */
+    double ageing;               /* its growth per step */
+    double first, later, rising; /* imbalance of the work with the first map and with later ones; growth per step */
+    bool counts;                 /* the seconds include the imbalance of the work */
+    double price, repair;        /* of a map; of a repair, if that is possible: > 0 */
+} story;
 
-    assert_int_equal(run(&never, 20, 0.1, 0.5, 0.0), 1);
-    assert_maps_every(20, 20);
-    assert_int_equal(run(&three, 20, 0.0, 0.0, 100.0), 7);
-    assert_maps_every(3, 20);
-}
+enum { MOST = 1000 };
 
-/* The loss after k steps is 0.01 (1 + ... + k); it reaches the price 0.55 at k = 10, so the period is 11. The price is
- * just below, so that rounding cannot decide. */
-TEST(auto_renews_when_the_loss_has_paid_for_it)
-{
-    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+typedef struct tally {
+    int action[3];
+    int ready, surprises; /* steps before which a map was announced; maps that were not, except the first */
+    bool remedy[MOST];    /* before the step */
+    eqp_policy_sample sample[MOST];
+} tally;
 
-    o.settle = 1;
-    assert_int_equal(run(&o, 50, 0.25, 0.01, 0.549), 5);
-    assert_maps_every(11, 50);
-}
+static tally t;
 
-TEST(an_imbalance_that_is_incurable_or_tolerated_is_left_alone)
-{
-    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-
-    assert_int_equal(run(&o, 1000, 3.0, 0.0, 0.001), 1);
-    o.imbalance_tol = 0.5;
-    /* Over the tolerance from age 51 on, long after the loss has paid for a map that costs nothing. */
-    assert_int_equal(run(&o, 100, 0.0, 0.0099, 0.0), 2);
-    assert_true(renewed[0] && renewed[52]);
-}
-
-TEST(a_hiccup_that_is_over_is_no_reason)
-{
-    eqp_policy_sample s = {.seconds_max = 1.01, .seconds_mean = 1.0, .rebalanced = true, .balance_seconds = 2.0};
-    const eqp_policy_sample hiccup = {.seconds_max = 9.0, .seconds_mean = 1.0};
-    eqp_policy policy = automatic();
-
-    assert_ok(eqp__policy_record(&policy, &s));
-    assert_ok(eqp__policy_record(&policy, &hiccup));
-    assert_true(eqp__policy_wants(&policy));
-    s.rebalanced = false;
-    assert_ok(eqp__policy_record(&policy, &s));
-    assert_false(eqp__policy_wants(&policy));
-}
-
-TEST(a_hiccup_right_after_balancing_hides_nothing)
-{
-    const eqp_policy_sample hiccup = {
-        .seconds_max = 5.0, .seconds_mean = 1.0, .rebalanced = true, .balance_seconds = 1.0};
-    const eqp_policy_sample good = {.seconds_max = 1.0, .seconds_mean = 1.0};
-    const eqp_policy_sample bad = {.seconds_max = 1.5, .seconds_mean = 1.0};
-    eqp_policy policy = automatic();
-
-    assert_ok(eqp__policy_record(&policy, &hiccup));
-    assert_ok(eqp__policy_record(&policy, &good));
-    assert_true(policy.reached == 0.0);
-    for (int i = 0; i < 6; i++) {
-        assert_ok(eqp__policy_record(&policy, &bad));
-        /* A single slow step is not a loss of the map. */
-        assert_true(i > 0 || !eqp__policy_wants(&policy));
-    }
-    assert_true(eqp__policy_wants(&policy));
-}
-
-TEST(later_luck_does_not_move_the_mark)
-{
-    const eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {.seconds_max = 1.2, .seconds_mean = 1.0, .rebalanced = true, .balance_seconds = 1.0};
-    eqp_policy policy = automatic();
-
-    for (int i = 0; i < o.settle; i++) {
-        assert_ok(eqp__policy_record(&policy, &s));
-        s.rebalanced = false;
-    }
-    s.seconds_max = 1.0;
-    assert_ok(eqp__policy_record(&policy, &s));
-    assert_near(policy.reached, 0.2, 1e-15);
-}
-
-TEST(without_work_there_is_no_imbalance)
-{
-    eqp_policy_sample s = {.rebalanced = true};
-    eqp_policy policy = automatic();
-
-    for (int i = 0; i < 10; i++) {
-        assert_ok(eqp__policy_record(&policy, &s));
-        assert_false(eqp__policy_wants(&policy));
-        s.rebalanced = false;
-    }
-}
-
-TEST(a_policy_can_be_stored_and_goes_on)
-{
-    const eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy policy = policy_of(&o), copy;
-
-    (void)run(&o, 60, 0.02, 0.02, 0.9);
-    for (int i = 0; i < 60; i++) {
-        memcpy(&copy, &policy, sizeof copy);
-        assert_int_equal(eqp__policy_wants(&copy), renewed[i]);
-        assert_ok(eqp__policy_record(&copy, &trace[i]));
-        policy = copy;
-    }
-}
-
-/* A caller that prepares when told is ready in time if the loss grows slowly, and idle most of the time. */
-TEST(a_new_map_is_announced)
-{
-    const eqp_policy_options options[] = {options_of(EQP_POLICY_AUTO, 1), options_of(EQP_POLICY_EVERY, 4),
-                                          options_of(EQP_POLICY_NEVER, 1)};
-
-    for (int o = 0; o < 3; o++) {
-        eqp_policy policy = policy_of(&options[o]);
-        int age = 0, maps = 0, announced = 0;
-        bool ready = false;
-        assert_false(eqp__policy_may_want(&policy)); /* nothing announces the first map */
-        for (int i = 0; i < 400; i++) {
-            const bool wants = eqp__policy_wants(&policy);
-            assert_true(!wants || ready || i == 0);
-            age = wants ? 0 : age + 1;
-            maps += wants;
-            ready = eqp__policy_may_want(&policy); /* before the step is known */
-            announced += ready;
-            const eqp_policy_sample sample = {1.03 + 0.005 * age, 1.0, wants, 2.0, 0.0, 0.0, false, false, 0.0};
-            assert_ok(eqp__policy_record(&policy, &sample));
-        }
-        if (o == 2) {
-            assert_int_equal(maps, 1);
-            assert_int_equal(announced, 0);
-        } else {
-            assert_true(maps > 5);
-            assert_true(announced < 200 + (o == 1) * 100);
-        }
-    }
-}
-
-/* As run(), but the seconds are the same in all steps. The work's imbalance is `first` with the first map, made for
- * other work, and `later` with all following maps. All promise 1 %. */
-static int run_work(const eqp_policy_options *options, int n, double first, double later, double price)
+static void run(const eqp_policy_options *options, const story *is)
 {
     eqp_policy policy = policy_of(options);
-    eqp_policy_sample sample = {1.5, 1.0, true, price, first, 0.01, false, false, 0.0};
-    int maps = 0;
+    bool ready = eqp__policy_may_want(&policy), repaired = false;
+    int age = 0;
 
-    for (int i = 0; i < n; i++) {
-        const bool ready = eqp__policy_may_want(&policy);
-
-        sample.rebalanced = eqp__policy_wants(&policy);
-        assert_true(!sample.rebalanced || ready || i == 0 || options->jump < INFINITY);
-        maps += sample.rebalanced;
-        sample.work_imbalance = maps > 1 ? later : first;
-        assert_ok(eqp__policy_record(&policy, &sample));
-    }
-    return maps;
-}
-
-/* It loses 0.3 s in each step, which seconds do not show: they were as bad when the map was new. */
-TEST(a_map_that_breaks_its_promise_is_renewed_once_it_has_cost_a_map)
-{
-    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    const eqp_policy_options never = options_of(EQP_POLICY_NEVER, 1), rarely = options_of(EQP_POLICY_EVERY, 100);
-
-    assert_int_equal(run_work(&o, 10, 0.31, 0.01, 2.9), 1);
-    assert_int_equal(run_work(&o, 11, 0.31, 0.01, 2.9), 2);
-    assert_int_equal(run_work(&o, 1000, 0.31, 0.01, 2.9), 2);
-    assert_int_equal(run_work(&o, 1000, 0.0199, 0.01, 0.0), 1); /* good enough */
-    o.imbalance_tol = 0.4;
-    assert_int_equal(run_work(&o, 1000, 0.31, 0.01, 0.0), 1);
-    assert_int_equal(run_work(&never, 1000, 0.31, 0.01, 0.0), 1);
-    assert_int_equal(run_work(&rarely, 100, 0.31, 0.01, 0.0), 1);
-}
-
-/* A map costs the loss of 3 steps. The next ones are due after 3, 6, 12, ... steps, at most 192. */
-TEST(a_promise_that_nothing_keeps_is_asked_for_less_and_less)
-{
-    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-
-    assert_int_equal(run_work(&o, 3 * (1 + 2 + 4 + 8 + 16 + 32 + 64) + 1, 0.31, 0.31, 0.899), 8);
-    assert_int_equal(run_work(&o, 3 * (1 + 2 + 4 + 8 + 16 + 32 + 64 + 64 + 64) + 1, 0.31, 0.31, 0.899), 10);
-    o.jump = 0.04; /* times 8 it is more than what is beyond the promise */
-    assert_int_equal(run_work(&o, 1000, 0.31, 0.31, 1e9), 4);
-}
-
-TEST(a_jump_of_the_work_asks_at_any_price)
-{
-    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-
-    assert_int_equal(run_work(&o, 2, 0.31, 0.01, 1e9), 1);
-    o.jump = 0.31;
-    assert_int_equal(run_work(&o, 1000, 0.31, 0.01, 1e9), 1);
-    o.jump = 0.29;
-    assert_int_equal(run_work(&o, 2, 0.31, 0.01, 1e9), 2);
-}
-
-/* Work ages by 1 % per step, and every remedy restores 1 %; a map costs 2 s, a repair `price`. */
-static void count_actions(const eqp_policy_options *options, bool repairable, double price, int actions[3])
-{
-    eqp_policy policy;
-    eqp_policy_sample sample = {
-        .seconds_max = 1.5, .seconds_mean = 1.0, .promised = 0.01, .repairable = repairable, .work_imbalance = 0.01};
-
-    actions[EQP_KEEP] = actions[EQP_REPAIR] = actions[EQP_RENEW] = 0;
-    assert_ok(eqp__policy_init(&policy, options));
-    for (int i = 0; i < 400; i++) {
+    memset(&t, 0, sizeof t);
+    assert_false(ready); /* nothing announces the first map */
+    for (int i = 0; i < is->n; i++) {
         const eqp_policy_action action = eqp__policy_advise(&policy);
 
-        assert_int_equal(eqp__policy_wants(&policy), action != EQP_KEEP);
-        actions[action]++;
-        sample.rebalanced = action != EQP_KEEP;
-        sample.repaired = action == EQP_REPAIR;
-        sample.balance_seconds = sample.repaired ? price : 2.0;
-        sample.work_imbalance = action == EQP_KEEP ? sample.work_imbalance + 0.01 : 0.01;
-        assert_ok(eqp__policy_record(&policy, &sample));
+        t.action[action]++;
+        t.remedy[i] = action != EQP_KEEP;
+        t.surprises += t.remedy[i] && i > 0 && !ready;
+        age = t.remedy[i] ? 0 : age + 1;
+        repaired = t.remedy[i] ? action == EQP_REPAIR : repaired;
+        const double work = (t.action[EQP_RENEW] > 1 ? is->later : is->first) + is->rising * age;
+        t.sample[i] = (eqp_policy_sample){.seconds_mean = 1.0,
+                                          .seconds_max = 1.0 + (repaired ? is->mended : is->fresh) + is->ageing * age +
+                                                         (is->counts ? work : 0.0),
+                                          .rebalanced = t.remedy[i],
+                                          .repaired = action == EQP_REPAIR,
+                                          .balance_seconds = action == EQP_REPAIR ? is->repair : is->price,
+                                          .work_imbalance = work,
+                                          .promised = is->first > 0.0 ? 0.01 : 0.0,
+                                          .repairable = is->repair > 0.0};
+        ready = eqp__policy_may_want(&policy); /* before the step is known */
+        t.ready += ready;
+        assert_ok(eqp__policy_record(&policy, &t.sample[i]));
     }
 }
 
-/* A remedy is due when 1 %, 2 %, ... sum to its price: after k steps if k (k + 1) / 2 is 100 times the price. */
-TEST(uneven_work_is_repaired_where_that_costs_less)
-{
-    const eqp_policy_options often = options_of(EQP_POLICY_AUTO, 1), repair = options_of(EQP_POLICY_REPAIR, 1),
-                             never = options_of(EQP_POLICY_NEVER, 1);
-    int actions[3];
+#define SECONDS(n, fresh, ageing, price)                                                                               \
+    {                                                                                                                  \
+        n, fresh, fresh, ageing, 0, 0, 0, false, price, 0                                                              \
+    }
+#define WORK(n, first, later, price)                                                                                   \
+    {                                                                                                                  \
+        n, 0.5, 0.5, 0, first, later, 0, false, price, 0                                                               \
+    }
+#define AGEING(price)                                                                                                  \
+    {                                                                                                                  \
+        400, 0.5, 0.5, 0, 0.01, 0.01, 0.01, false, 2, price                                                            \
+    }
 
-    count_actions(&often, false, 0.0, actions);
-    assert_int_equal(actions[EQP_REPAIR], 0);
-    assert_int_equal(actions[EQP_RENEW], 1 + 399 / 21);
-    count_actions(&often, true, 0.099, actions); /* at first it is taken to cost 0.5: 10 steps, then 4 */
-    assert_int_equal(actions[EQP_RENEW], 1);
-    assert_int_equal(actions[EQP_REPAIR], 1 + (399 - 11) / 5);
-    count_actions(&often, true, 2.1, actions); /* once is enough to know */
-    assert_int_equal(actions[EQP_REPAIR], 1);
-    assert_int_equal(actions[EQP_RENEW], 1 + (399 - 11) / 21);
-    count_actions(&repair, true, 2.1, actions); /* whatever it costs: over 2 % after 2 steps */
-    assert_int_equal(actions[EQP_REPAIR], 399 / 3);
-    assert_int_equal(actions[EQP_RENEW], 1);
-    count_actions(&repair, false, 0.0, actions);
-    assert_int_equal(actions[EQP_REPAIR], 0);
-    assert_int_equal(actions[EQP_RENEW], 1 + 399 / 3);
-    count_actions(&never, true, 0.0, actions);
-    assert_int_equal(actions[EQP_KEEP], 399);
-    assert_int_equal(eqp__policy_advise(NULL), EQP_KEEP);
+/* Sums of a loss that grows by 0.01 per step reach 0.55 after 10 steps; prices are just below such sums, so that
+ * rounding cannot decide. Work that is less even than promised loses 0.3 s in each step, which seconds do not show:
+ * they were as bad when the map was new. A promise that no map keeps is due after 3, 6, 12, ... steps, at most 192. A
+ * repair is taken to cost a quarter of a map before the first one. */
+TEST(remedies_are_due_once_their_price_is_lost)
+{
+    static const struct {
+        const char *shows;
+        eqp_policy_mode mode;
+        int64_t every;
+        double tol, jump; /* 0: the default */
+        story is;
+        int renew, repair, period; /* period: of the remedies, unless 0 */
+    } rows[] = {
+        {"never is once", EQP_POLICY_NEVER, 1, 0, 0, SECONDS(20, 0.1, 0.5, 0), 1, 0, 20},
+        {"every is regular", EQP_POLICY_EVERY, 3, 0, 0, SECONDS(20, 0, 0, 100), 7, 0, 3},
+        {"a loss pays for a map", EQP_POLICY_AUTO, 1, 0, 0, SECONDS(50, 0, 0.01, 0.549), 5, 0, 11},
+        {"an incurable imbalance", EQP_POLICY_AUTO, 1, 0, 0, SECONDS(1000, 3, 0, 0.001), 1, 0, 0},
+        {"beyond the tolerance twice", EQP_POLICY_AUTO, 1, 0.5, 0, SECONDS(100, 0, 0.0099, 0), 2, 0, 52},
+        {"a promise is nearly paid", EQP_POLICY_AUTO, 1, 0, 0, WORK(10, 0.31, 0.01, 2.9), 1, 0, 0},
+        {"a broken promise", EQP_POLICY_AUTO, 1, 0, 0, WORK(11, 0.31, 0.01, 2.9), 2, 0, 10},
+        {"a kept promise", EQP_POLICY_AUTO, 1, 0, 0, WORK(1000, 0.31, 0.01, 2.9), 2, 0, 0},
+        {"good enough", EQP_POLICY_AUTO, 1, 0, 0, WORK(1000, 0.0199, 0.01, 0), 1, 0, 0},
+        {"tolerated", EQP_POLICY_AUTO, 1, 0.4, 0, WORK(1000, 0.31, 0.01, 0), 1, 0, 0},
+        {"never", EQP_POLICY_NEVER, 1, 0, 0, WORK(1000, 0.31, 0.01, 0), 1, 0, 0},
+        {"rarely", EQP_POLICY_EVERY, 100, 0, 0, WORK(100, 0.31, 0.01, 0), 1, 0, 0},
+        {"patience", EQP_POLICY_AUTO, 1, 0, 0, WORK(3 * 127 + 1, 0.31, 0.31, 0.899), 8, 0, 0},
+        {"most patience", EQP_POLICY_AUTO, 1, 0, 0, WORK(3 * (127 + 128) + 1, 0.31, 0.31, 0.899), 10, 0, 0},
+        {"jumps 8 times as large", EQP_POLICY_AUTO, 1, 0, 0.04, WORK(1000, 0.31, 0.31, 1e9), 4, 0, 0},
+        {"no jump", EQP_POLICY_AUTO, 1, 0, 0, WORK(2, 0.31, 0.01, 1e9), 1, 0, 0},
+        {"a small jump", EQP_POLICY_AUTO, 1, 0, 0.31, WORK(1000, 0.31, 0.01, 1e9), 1, 0, 0},
+        {"a jump at any price", EQP_POLICY_AUTO, 1, 0, 0.29, WORK(2, 0.31, 0.01, 1e9), 2, 0, 1},
+        {"nothing to repair", EQP_POLICY_AUTO, 1, 0, 0, AGEING(0), 1 + 399 / 21, 0, 21},
+        {"10 steps, then 4", EQP_POLICY_AUTO, 1, 0, 0, AGEING(0.099), 1, 1 + (399 - 11) / 5, 0},
+        {"an expensive repair", EQP_POLICY_AUTO, 1, 0, 0, AGEING(2.1), 1 + (399 - 11) / 21, 1, 0},
+        {"repairs at any price", EQP_POLICY_REPAIR, 1, 0, 0, AGEING(2.1), 1, 399 / 3, 3},
+        {"maps instead", EQP_POLICY_REPAIR, 1, 0, 0, AGEING(0), 1 + 399 / 3, 0, 3},
+        {"never repairs", EQP_POLICY_NEVER, 1, 0, 0, AGEING(0.001), 1, 0, 0},
+    };
+
+    for (int r = 0; r < COUNT_OF(rows); r++) {
+        eqp_policy_options o = options_of(rows[r].mode, rows[r].every);
+        o.imbalance_tol = rows[r].tol > 0 ? rows[r].tol : o.imbalance_tol;
+        o.jump = rows[r].jump > 0 ? rows[r].jump : o.jump;
+        run(&o, &rows[r].is);
+        if (t.action[EQP_RENEW] != rows[r].renew || t.action[EQP_REPAIR] != rows[r].repair) {
+            fail_msg("%s: %d maps, %d repairs", rows[r].shows, t.action[EQP_RENEW], t.action[EQP_REPAIR]);
+        }
+        assert_true(t.surprises == 0 || o.jump < INFINITY || rows[r].is.first == 0.0 || rows[r].is.rising > 0.0);
+        for (int i = 0; i < rows[r].is.n && rows[r].period > 0; i++) {
+            assert_int_equal(t.remedy[i], i % rows[r].period == 0);
+        }
+    }
+}
+
+/* If a step is mostly exchange, the first remedy is a new map. If a repair lengthens the exchange, the next step asks
+ * for a map, and there is no second repair. */
+TEST(repairs_that_lengthen_the_exchange_are_not_made)
+{
+    static const double exchange[][2] = {{0, 0}, {0, 1.5}, {6, 8}}; /* after a map, after a repair */
+    const eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+
+    for (int i = 0; i < 3; i++) {
+        const story is = {200, exchange[i][0], exchange[i][1], 0, 0.01, 0.01, 0.02, true, 2.0, 0.1};
+        run(&o, &is);
+        assert_true(i == 0 ? t.action[EQP_REPAIR] > 20 : t.action[EQP_REPAIR] == (i == 1));
+        assert_true(i == 0 ? t.action[EQP_RENEW] == 1 : t.action[EQP_RENEW] > 5);
+    }
 }
 
 /* Losses cured by repairs require no new map; remaining losses do. */
@@ -350,45 +224,76 @@ TEST(seconds_that_repairs_do_not_cure_ask_for_a_map)
     }
 }
 
-/* Steps with 1 s of work, the rest exchange: unevenness grows by 2 % per step, a new map makes a step of `fresh`
- * seconds, a repair one of `repaired`. A map costs 2 s and a repair 0.1 s. */
-static void count_actions_exchanging(double fresh, double repaired, int actions[3])
+/* A caller that prepares when told is ready in time if the loss grows slowly, and idle most of the time. */
+TEST(a_new_map_is_announced)
 {
-    const eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy policy;
-    eqp_policy_sample s = {.seconds_mean = 1.0, .promised = 0.01, .repairable = true};
-    double beside = 0.0;
+    const eqp_policy_options options[] = {options_of(EQP_POLICY_AUTO, 1), options_of(EQP_POLICY_EVERY, 4),
+                                          options_of(EQP_POLICY_NEVER, 1)};
+    const story is = SECONDS(400, 0.03, 0.005, 2.0);
 
-    actions[EQP_KEEP] = actions[EQP_REPAIR] = actions[EQP_RENEW] = 0;
-    assert_ok(eqp__policy_init(&policy, &o));
-    for (int i = 0; i < 200; i++) {
-        const eqp_policy_action action = eqp__policy_advise(&policy);
-        actions[action]++;
-        s.rebalanced = action != EQP_KEEP;
-        s.repaired = action == EQP_REPAIR;
-        s.balance_seconds = s.repaired ? 0.1 : 2.0;
-        s.work_imbalance = s.rebalanced ? 0.01 : s.work_imbalance + 0.02;
-        beside = s.repaired ? repaired - 1.0 : s.rebalanced ? fresh - 1.0 : beside;
-        s.seconds_max = 1.0 + beside + s.work_imbalance;
-        assert_ok(eqp__policy_record(&policy, &s));
+    for (int o = 0; o < 3; o++) {
+        run(&options[o], &is);
+        assert_int_equal(t.surprises, 0);
+        assert_true(o == 2 ? t.action[EQP_RENEW] == 1 && t.ready == 0 : t.action[EQP_RENEW] > 5);
+        assert_true(t.ready < 200 + (o == 1) * 100);
     }
 }
 
-/* If a step is mostly exchange, the first remedy is a new map. If a repair lengthens the exchange, the next step asks
- * for a map, and there is no second repair. */
-TEST(repairs_that_lengthen_the_exchange_are_not_made)
+TEST(a_policy_can_be_stored_and_goes_on)
 {
-    int actions[3];
+    const eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+    const story is = SECONDS(60, 0.02, 0.02, 0.9);
+    eqp_policy policy = policy_of(&o), copy;
 
-    count_actions_exchanging(1.0, 1.0, actions);
-    assert_int_equal(actions[EQP_RENEW], 1);
-    assert_true(actions[EQP_REPAIR] > 20);
-    count_actions_exchanging(1.0, 2.5, actions);
-    assert_int_equal(actions[EQP_REPAIR], 1);
-    assert_true(actions[EQP_RENEW] > 5);
-    count_actions_exchanging(7.0, 9.0, actions);
-    assert_int_equal(actions[EQP_REPAIR], 0);
-    assert_true(actions[EQP_RENEW] > 5);
+    run(&o, &is);
+    assert_true(t.action[EQP_RENEW] > 2);
+    for (int i = 0; i < 60; i++) {
+        memcpy(&copy, &policy, sizeof copy);
+        assert_int_equal(wants(&copy), t.remedy[i]);
+        assert_ok(eqp__policy_record(&copy, &t.sample[i]));
+        policy = copy;
+    }
+}
+
+TEST(a_hiccup_is_no_reason_and_hides_nothing)
+{
+    eqp_policy policy = automatic();
+
+    (void)feed(&policy, 1.01, 2.0);
+    assert_true(feed(&policy, 9.0, -1.0));
+    assert_false(feed(&policy, 1.01, -1.0)); /* it is over */
+    policy = automatic();
+    (void)feed(&policy, 5.0, 1.0); /* in the first step of a map */
+    (void)feed(&policy, 1.0, -1.0);
+    assert_true(policy.reached == 0.0);
+    assert_false(feed(&policy, 1.5, -1.0)); /* a single slow step is not a loss of the map */
+    for (int i = 0; i < 4; i++) {
+        (void)feed(&policy, 1.5, -1.0);
+    }
+    assert_true(feed(&policy, 1.5, -1.0));
+}
+
+TEST(later_luck_does_not_move_the_mark)
+{
+    eqp_policy policy = automatic();
+
+    for (int i = 0; i < policy.options.settle; i++) {
+        (void)feed(&policy, 1.2, i == 0 ? 1.0 : -1.0);
+    }
+    (void)feed(&policy, 1.0, -1.0);
+    assert_near(policy.reached, 0.2, 1e-15);
+}
+
+TEST(without_work_there_is_no_imbalance)
+{
+    eqp_policy_sample s = {.rebalanced = true};
+    eqp_policy policy = automatic();
+
+    for (int i = 0; i < 10; i++) {
+        assert_ok(eqp__policy_record(&policy, &s));
+        assert_false(wants(&policy));
+        s.rebalanced = false;
+    }
 }
 
 TEST(maps_without_a_promise_are_judged_by_their_first_step)
@@ -398,19 +303,19 @@ TEST(maps_without_a_promise_are_judged_by_their_first_step)
 
     for (int i = 0; i < 100; i++) {
         assert_ok(eqp__policy_record(&policy, &s));
-        assert_false(eqp__policy_wants(&policy));
+        assert_false(wants(&policy));
         s.rebalanced = false;
     }
     s.work_imbalance = 1.01;
     assert_ok(eqp__policy_record(&policy, &s));
-    assert_true(eqp__policy_wants(&policy));
+    assert_true(wants(&policy));
 }
 
 TEST(invalid_options_and_samples_are_refused)
 {
     const eqp_policy_options good = eqp_policy_options_defaults();
     const eqp_policy_sample ok = {1.0, 1.0, true, 1.0, 0.0, 0.0, false, false, 0.0};
-    eqp_policy_options wrong[] = {good, good, good, options_of(EQP_POLICY_EVERY, 0)};
+    eqp_policy_options wrong[] = {good, good, good, options_of(EQP_POLICY_EVERY, 0), good, good, good};
     eqp_policy_sample bad[] = {ok, ok, ok, ok, ok, ok};
     eqp_policy policy = policy_of(&good), old;
 
@@ -419,6 +324,9 @@ TEST(invalid_options_and_samples_are_refused)
     wrong[0].imbalance_tol = NAN;
     wrong[1].settle = 0;
     wrong[2].jump = NAN;
+    wrong[4].false_alarms = 0.0;
+    wrong[5].false_alarms = 1.5;
+    wrong[6].false_alarms = NAN;
     for (int i = 0; i < COUNT_OF(wrong); i++) {
         assert_refused(eqp__policy_init(&policy, &wrong[i]));
     }
@@ -432,7 +340,6 @@ TEST(invalid_options_and_samples_are_refused)
         assert_int_equal(eqp__policy_record(&policy, &bad[i]), EQP_ERR_DATA);
     }
     assert_memory_equal(&policy, &old, sizeof old);
-    /* The cost of a map is ignored in a step without one. */
-    bad[3].rebalanced = false;
+    bad[3].rebalanced = false; /* the cost of a map is ignored in a step without one */
     assert_ok(eqp__policy_record(&policy, &bad[3]));
 }
