@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every kernel available on this CPU against the plain one: all lengths of lists, numbers of targets, scales, and
- * numbers beyond single precision. test_bh_force.c tests the field of a cell. */
+/* Every kernel available on this CPU: the field of a cell and of pairs within a cutoff by definition, and against the
+ * plain kernel all lengths of lists, numbers of targets, scales, and numbers beyond single precision. */
 #include <equipoise/more/random.h>
 
 #include "bh_bodies.h"
-#include "force.h"
+#include "failing_malloc.h"
 #include "kernel.h"
 #include "slow.h"
 
@@ -95,15 +95,20 @@ static void set_list(scene *s, int64_t ncells, int64_t npoints)
                         .nsources = npoints};
 }
 
-static void compute(const scene *s, const char *with, bh_precision in, field *got)
+static void add_to(const scene *s, const char *with, bh_precision in, field *got)
 {
     bh_kernel *kernel;
 
     assert_ok(bh_kernel_create(with, in, &kernel));
-    memset(got, 0, sizeof *got);
     assert_ok(bh_force(kernel, &s->tree, &s->list, s->G, s->eps, s->ntargets, s->at[0], s->at[1], s->at[2], got->a[0],
                        got->a[1], got->a[2], got->a[3]));
     bh_kernel_free(kernel);
+}
+
+static void compute(const scene *s, const char *with, bh_precision in, field *got)
+{
+    memset(got, 0, sizeof *got);
+    add_to(s, with, in, got);
 }
 
 /* Sums of magnitudes of all terms at one target: for the acceleration, the potential, and the acceleration's error due
@@ -325,11 +330,12 @@ TEST(near_things_in_wide_groups)
     }
 }
 
-/* Each target gets the same bits in any batch of the same group, or in any batch in double precision. */
-TEST(the_order_of_targets_changes_no_bit)
+/* Each target gets the same bits in any batch of the same group; in double precision alone as well, and however the
+ * runs of the list are cut. Fields are added to. */
+TEST(bits_depend_on_the_list_and_the_group_alone)
 {
-    static scene s, turned;
-    field got, back;
+    static scene s, turned, alone;
+    field got, back, one;
 
     make_scene(1, 1, 0.02, middle, &s);
     for (int length = 0; length < 2; length++) {
@@ -343,11 +349,269 @@ TEST(the_order_of_targets_changes_no_bit)
         compute(&s, kernel_name, kernel_precision, &got);
         compute(&turned, kernel_name, kernel_precision, &back);
         for (int t = 0; t < TARGETS; t++) {
+            alone = s;
+            alone.ntargets = 1;
+            for (int k = 0; k < 3; k++) {
+                alone.at[k][0] = s.at[k][t];
+            }
+            compute(&alone, kernel_name, kernel_precision, &one);
             for (int k = 0; k < 4; k++) {
                 assert_true(got.a[k][t] == back.a[k][TARGETS - 1 - t]);
+                assert_true(got.a[k][t] == one.a[k][0] || kernel_precision == BH_MIXED);
             }
         }
     }
+    set_list(&s, 0, 1000);
+    s.list.nruns = 1;
+    s.count[0] = 1000;
+    compute(&s, kernel_name, kernel_precision, &got);
+    s.list.nruns = 0;
+    for (int64_t at = 0; at < 1000; at += s.count[s.list.nruns++]) {
+        s.first[s.list.nruns] = at;
+        s.count[s.list.nruns] = at % 37 + 1 < 1000 - at ? at % 37 + 1 : 1000 - at;
+    }
+    compute(&s, kernel_name, kernel_precision, &back);
+    assert_memory_equal(&got, &back, sizeof got);
+    add_to(&s, kernel_name, kernel_precision, &back);
+    s.list.nruns = s.list.nsources = 0;
+    add_to(&s, kernel_name, kernel_precision, &back);
+    for (int t = 0; t < TARGETS; t++) {
+        assert_near(back.a[0][t], 2 * got.a[0][t], 1e-14 * fabs(got.a[3][t]));
+        assert_near(back.a[3][t], 2 * got.a[3][t], 1e-14 * fabs(got.a[3][t]));
+    }
+}
+
+/* Sums over the particles within the cutoff by definition, and magnitudes of force and potential: of all these, and of
+ * particles nearer to the cutoff than a share of it, for which single precision may decide either way. */
+static void sum_within(const scene *s, int t, double cutoff, double blur, double sum[4], double doubt[2],
+                       double size[2])
+{
+    memset(sum, 0, 4 * sizeof *sum);
+    doubt[0] = doubt[1] = size[0] = size[1] = 0;
+    for (int i = 0; i < POINTS; i++) {
+        const double d[3] = {s->x[0][i] - s->at[0][t], s->x[1][i] - s->at[1][t], s->x[2][i] - s->at[2][t]};
+        const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], soft = sqrt(r2 + s->eps * s->eps);
+        const double potential = soft > 0 ? s->G * s->x[3][i] / soft : 0, force = soft > 0 ? potential / soft : 0;
+        if (r2 > 0 && fabs(sqrt(r2) - cutoff) < blur * cutoff) {
+            doubt[0] += force;
+            doubt[1] += potential;
+        }
+        if (r2 < cutoff * cutoff || r2 == 0) {
+            for (int k = 0; k < 3; k++) {
+                sum[k] += soft > 0 ? force * d[k] / soft : 0;
+            }
+            sum[3] -= potential;
+            size[0] += force;
+            size[1] += potential;
+        }
+    }
+}
+
+static void check_cutoff(scene *s, double cutoff, double blur)
+{
+    const double precise = kernel_precision == BH_MIXED ? 2e-6 : 1e-13;
+    field got;
+
+    s->count[0] = s->list.nsources = POINTS;
+    s->first[0] = 0;
+    s->list.nruns = 1;
+    s->list.cutoff = cutoff;
+    compute(s, kernel_name, kernel_precision, &got);
+    for (int t = 0; t < TARGETS; t++) {
+        double sum[4], doubt[2], size[2];
+        sum_within(s, t, cutoff, blur, sum, doubt, size);
+        for (int k = 0; k < 4; k++) {
+            const double limit = precise * size[k == 3] + doubt[k == 3];
+            if (!(fabs(got.a[k][t] - sum[k]) <= limit)) {
+                fail_msg("%s %d, cutoff %g, target %d, column %d: %.17g is not %.17g within %g", kernel_name,
+                         kernel_precision, cutoff, t, k, got.a[k][t], sum[k], limit);
+            }
+        }
+    }
+}
+
+/* Coincident particles are within any cutoff. */
+TEST(only_pairs_within_the_cutoff_act)
+{
+    static const double cutoff[] = {1e-300, 0.01, 0.1, 0.4, 0.9, 100, 1e200, INFINITY}, unit[] = {1, 1e15, 1e-20};
+    static scene s;
+
+    for (int i = 0; i < 6; i++) {
+        make_scene(unit[i / 2], 1, i % 2 ? 0.05 : 0, middle, &s);
+        for (int c = 0; c < COUNT_OF(cutoff); c++) {
+            set_list(&s, 0, 1);
+            check_cutoff(&s, cutoff[c] * unit[i / 2], kernel_precision == BH_MIXED ? 1e-5 : 0);
+        }
+    }
+}
+
+/* On a lattice distances are exact in both precisions: a particle at the cutoff does not act, the next nearer one
+ * does. */
+TEST(a_particle_at_the_cutoff_does_not_act)
+{
+    static const double cutoff[] = {1, 2, 3, 5}; /* 5 also occurs as 3 and 4 along two axes */
+    static scene s;
+
+    make_scene(16, 1, 0.02, middle, &s);
+    for (int i = 0; i < POINTS; i++) {
+        s.x[0][i] = i / 121 - 5;
+        s.x[1][i] = i / 11 % 11 - 5;
+        s.x[2][i] = i % 11 - 5;
+        s.x[3][i] = 1;
+    }
+    for (int t = 0; t < TARGETS; t++) {
+        for (int k = 0; k < 3; k++) {
+            s.at[k][t] = s.x[k][t * 19];
+        }
+    }
+    for (int c = 0; c < 4; c++) {
+        set_list(&s, 0, 1);
+        check_cutoff(&s, cutoff[c], 0);
+    }
+}
+
+/* A lump of particles, and a cell with its moments by definition. */
+typedef struct lump {
+    double x[3][20], m[20];
+    bh_cell cell;
+} lump;
+
+static void make_lump(lump *l)
+{
+    static const int line[6] = {0, 0, 0, 1, 1, 2}, column[6] = {0, 1, 2, 1, 2, 2};
+    bh_moments *made = &l->cell.moments;
+
+    memset(l, 0, sizeof *l);
+    for (int i = 0; i < 20; i++) {
+        l->m[i] = 0.1 + uniform(53, i);
+        made->mass += l->m[i];
+        for (int k = 0; k < 3; k++) {
+            l->x[k][i] = 0.1 * k + uniform(50 + k, i) - 0.5;
+            made->com[k] += l->m[i] * l->x[k][i];
+        }
+    }
+    for (int i = 0; i < 20; i++) {
+        double d[3], d2 = 0;
+        for (int k = 0; k < 3; k++) {
+            d[k] = l->x[k][i] - made->com[k] / made->mass;
+            d2 += d[k] * d[k];
+        }
+        for (int q = 0; q < 6; q++) {
+            made->quad[q] += l->m[i] * (3 * d[line[q]] * d[column[q]] - (line[q] == column[q] ? d2 : 0));
+        }
+        made->trace += l->m[i] * d2;
+    }
+    for (int k = 0; k < 3; k++) {
+        made->com[k] /= made->mass;
+    }
+}
+
+static void field_of(lump *l, double eps, const double at[3], double out[4])
+{
+    int64_t number = 0;
+    const bh_tree tree = {.cell = &l->cell, .ncells = 1};
+    const bh_list list = {.ncells = 1, .cell = &number};
+    bh_kernel *kernel;
+
+    memset(out, 0, 4 * sizeof *out);
+    assert_ok(bh_kernel_create(kernel_name, BH_DOUBLE, &kernel));
+    assert_ok(bh_force(kernel, &tree, &list, 2, eps, 1, at, at + 1, at + 2, out, out + 1, out + 2, out + 3));
+    bh_kernel_free(kernel);
+}
+
+TEST(a_cells_acceleration_is_the_gradient_of_its_potential)
+{
+    const double h = 1e-3;
+    lump l;
+
+    make_lump(&l);
+    for (int i = 0; i < 60; i++) {
+        const double eps = 0.4 * (i % 3), shift[4] = {-2, -1, 1, 2};
+        double at[3], here[4], side[4][4], d2 = 0;
+        for (int k = 0; k < 3; k++) {
+            at[k] = 6 * uniform(60 + k, i) - 3;
+            d2 += (at[k] - l.cell.moments.com[k]) * (at[k] - l.cell.moments.com[k]);
+        }
+        if (d2 < 1) {
+            continue; /* too steep for the finite differences below */
+        }
+        field_of(&l, eps, at, here);
+        for (int k = 0; k < 3; k++) {
+            for (int s = 0; s < 4; s++) {
+                double moved[3] = {at[0], at[1], at[2]};
+                moved[k] += shift[s] * h;
+                field_of(&l, eps, moved, side[s]);
+            }
+            const double slope = (side[0][3] - 8 * side[1][3] + 8 * side[2][3] - side[3][3]) / (12 * h);
+            assert_near(here[k], -slope, 1e-9 * fabs(here[3]));
+        }
+    }
+}
+
+/* With monopole and quadrupole the acceleration error falls as d^-5, to 1/32 at twice the distance, with a softening of
+ * half the distance, too: the trace of the second moments counts then. */
+TEST(a_cells_error_falls_as_the_octupole)
+{
+    lump l;
+
+    make_lump(&l);
+    for (int soft = 0; soft < 2; soft++) {
+        double error[2] = {0, 0};
+        for (int i = 0; i < 100; i++) {
+            const double z = 2 * uniform(70, i / 2) - 1, angle = 6.2831853 * uniform(71, i / 2);
+            const double d = i % 2 ? 16 : 8, across = d * sqrt(1 - z * z), *com = l.cell.moments.com;
+            const double at[3] = {com[0] + across * cos(angle), com[1] + across * sin(angle), com[2] + d * z};
+            double exact[4] = {0}, got[4];
+            bh_direct(20, l.x[0], l.x[1], l.x[2], l.m, 2, soft * d / 2, 1, at, at + 1, at + 2, exact, exact + 1,
+                      exact + 2, exact + 3);
+            field_of(&l, soft * d / 2, at, got);
+            for (int k = 0; k < 3; k++) {
+                error[i % 2] += (got[k] - exact[k]) * (got[k] - exact[k]);
+            }
+        }
+        const double ratio = sqrt(error[0] / error[1]);
+        assert_true(ratio > 26 && ratio < 40);
+    }
+}
+
+TEST(the_self_potential_is_what_a_lone_particle_gets)
+{
+    static const double softening[] = {0, 1e-100, 1e-3, 0.4, 12};
+    static scene s;
+    field got;
+
+    make_scene(1, 1, 0, middle, &s);
+    s.ntargets = 1;
+    for (int i = 0; i < COUNT_OF(softening); i++) {
+        const double self = bh_potential_self(s.G, s.x[3][0], softening[i]);
+        double direct[4] = {0};
+        s.eps = softening[i];
+        set_list(&s, 0, 1);
+        s.list.nruns = s.count[0] = 1;
+        compute(&s, kernel_name, BH_DOUBLE, &got);
+        bh_direct(1, s.x[0], s.x[1], s.x[2], s.x[3], s.G, softening[i], 1, s.at[0], s.at[1], s.at[2], direct,
+                  direct + 1, direct + 2, direct + 3);
+        assert_true(got.a[0][0] == 0 && got.a[1][0] == 0 && got.a[2][0] == 0);
+        assert_near(got.a[3][0], self, 4 * DBL_EPSILON * fabs(self));
+        assert_near(direct[3], self, 4 * DBL_EPSILON * fabs(self));
+    }
+    assert_near(bh_potential_self(3, 2.5, 0.5), -15, 1e-14);
+}
+
+static int create_kernel(void *unused)
+{
+    bh_kernel *kernel = NULL;
+    const int code = bh_kernel_create(kernel_name, BH_DOUBLE, &kernel);
+
+    (void)unused;
+    assert_true((kernel != NULL) == (code == EQP_OK));
+    bh_kernel_free(kernel);
+    return code;
+}
+
+TEST(a_failing_allocation_is_reported)
+{
+    assert_true(failing_malloc_sweep(create_kernel, NULL, EQP_ERR_MEMORY) > 0);
 }
 
 TEST(kernels_have_names)
