@@ -38,8 +38,8 @@ static letter pack(const bh_part *parts)
                    .n = blocks.n,
                    .begin = calloc((size_t)blocks.n + 1, sizeof *out.begin)};
     fuzz_require(out.bytes && out.begin);
-    bh_let_pack(let, out.bytes);
     for (int64_t b = 0; b < blocks.n; b++) {
+        bh_let_pack_block(let, b, out.bytes + out.begin[b]);
         out.begin[b + 1] = out.begin[b] + (size_t)blocks.bytes[b];
     }
     bh_let_free(let);

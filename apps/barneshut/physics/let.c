@@ -331,11 +331,3 @@ void bh_let_pack_block(const bh_let *let, int64_t block, void *bytes)
 {
     bh__block_pack(bytes, let->tree, &let->tree->cell[let->cell[block]]);
 }
-
-void bh_let_pack(const bh_let *let, void *bytes)
-{
-    unsigned char *to = bytes;
-    for (int64_t b = 0; b < let->nblocks; b++) {
-        to = bh__block_pack(to, let->tree, &let->tree->cell[let->cell[b]]);
-    }
-}

@@ -44,10 +44,7 @@ typedef struct bh_let_blocks {
 /* Ends the marking, once: else EQP_ERR_STATE. O(marked). EQP_OK or EQP_ERR_MEMORY. */
 int bh_let_blocks_get(bh_let *let, bh_let_blocks *blocks);
 
-/* Writes the blocks one after another: bytes [blocks.size]. After bh_let_blocks_get(). O(bytes). */
-void bh_let_pack(const bh_let *let, void *bytes);
-
-/* The same for one block: bytes [blocks.bytes[block]]. */
+/* Writes a block: bytes [blocks.bytes[block]]. After bh_let_blocks_get(). O(bytes). */
 void bh_let_pack_block(const bh_let *let, int64_t block, void *bytes);
 
 /* Grafts a block from rank `home` onto the tree, which must have the block's cell. Everything is checked before it is

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Blocks of locally essential trees, and bundles of groups with the blocks that they need: each goes out exactly once,
+ * and the receiver checks its bytes. Comparisons predict the number of blocks; tests/app/exact.sh and rungs.sh count it
+ * in runs, schedule.sh compares forces bit for bit. */
+#include <equipoise/more/random.h>
+
+#include "bh_sets.h"
+#include "bundle.h"
+#include "failing_malloc.h"
+#include "slow.h"
+#include "unit.h"
+
+enum { MOST_GROUPS = 600 };
+
+static const bh_mac geometric = {.theta = 0.7};
+
+/* Packed blocks one after another. */
+typedef struct packed {
+    int64_t n;
+    int64_t *bytes, *id; /* [n] */
+    unsigned char *data;
+    size_t size;
+} packed;
+
+static void packed_free(packed *p)
+{
+    free(p->bytes);
+    free(p->id);
+    free(p->data);
+}
+
+static void *copied(const void *from, size_t bytes)
+{
+    void *to = malloc(bytes + 1);
+    assert_non_null(to);
+    return memcpy(to, from, bytes);
+}
+
+static void pack_all(bh_let *let, packed *out)
+{
+    bh_let_blocks blocks;
+    size_t at = 0;
+    assert_ok(bh_let_blocks_get(let, &blocks));
+    *out = (packed){.n = blocks.n,
+                    .bytes = copied(blocks.bytes, (size_t)blocks.n * sizeof(int64_t)),
+                    .id = copied(blocks.id, (size_t)blocks.n * sizeof(int64_t)),
+                    .data = malloc((size_t)blocks.size + 1),
+                    .size = (size_t)blocks.size};
+    assert_non_null(out->data);
+    for (int64_t b = 0; b < blocks.n; b++) {
+        assert_true(blocks.bytes[b] % 8 == 0 && blocks.first[b + 1] == blocks.first[b] + 1);
+        bh_let_pack_block(let, b, out->data + at);
+        at += (size_t)blocks.bytes[b];
+    }
+    assert_int_equal(at, out->size);
+}
+
+static void pack_for(const bh_part *parts, int from, int to, const bh_mac *mac, packed *out)
+{
+    bh_let *let;
+    assert_ok(bh_let_create(&parts[from].tree, &let));
+    for (int64_t g = 0; g < parts[to].ngroups; g++) {
+        assert_ok(bh_let_mark(let, to, &parts[to].group[g], mac, NULL));
+    }
+    pack_all(let, out);
+    bh_let_free(let);
+}
+
+static void exchange(bh_part *parts, const bh_mac *mac)
+{
+    for (int to = 0, nranks = parts[0].nranks; to < nranks; to++) {
+        for (int from = 0; from < nranks; from++) {
+            FREED_BY(packed_free) packed out = {.n = 0};
+            if (from != to) {
+                pack_for(parts, from, to, mac, &out);
+                assert_ok(bh_let_graft_all(&parts[to].tree, from, out.data, out.size));
+            }
+        }
+        assert_ok(bh_tree_check(&parts[to].tree));
+    }
+}
+
+/* A tenth of the root cube's side for trees without moments. */
+static bh_mac mac_of(const bh_set *set)
+{
+    return (bh_mac){.theta = 0.7, .cutoff = set->bare ? 0.1 * set->box.side : 0};
+}
+
+TEST(blocks_have_numbers_of_their_own_and_known_sizes)
+{
+    int64_t id[4 * (EQP_CURVE_BITS + 1)], n = 0;
+    for (int level = 0; level <= EQP_CURVE_BITS; level++) {
+        const uint64_t cells = (uint64_t)1 << (3 * level), places[] = {0, 1, cells - 2, cells - 1};
+        for (int i = level == 0 ? 3 : 0; i < 4; i++) {
+            id[n] = bh_block_id(places[i] * bh_set_span(level), level);
+            assert_true((id[n] < 0) == (level == EQP_CURVE_BITS) && id[n] != 0);
+            for (int64_t k = 0; k < n; k++) {
+                assert_true(id[k] != id[n]);
+            }
+            n++;
+        }
+    }
+    for (int count = 0; count < 9; count++) {
+        assert_int_equal(bh_let_family_bytes(false, count), 8 + count * 88);
+        assert_int_equal(bh_let_family_bytes(true, count), 8 + count * 8);
+        assert_int_equal(bh_let_leaf_bytes(count), 8 + count * 32);
+    }
+}
+
+/* The block has an allocation of its own size, so that a sanitizer sees reads beyond it. */
+static int graft_copy(bh_tree *tree, int home, const unsigned char *bytes, size_t size)
+{
+    const int64_t ncells = tree->ncells, nsources = tree->sources.n, nfamilies = tree->nfamilies;
+    HEAP unsigned char *copy = malloc(size > 0 ? size : 1);
+    assert_non_null(copy);
+    memcpy(copy, bytes, size);
+    const int code = bh_let_graft(tree, home, copy, size);
+    assert_true(code == EQP_OK || (code == EQP_ERR_FORMAT && tree->ncells == ncells && tree->sources.n == nsources &&
+                                   tree->nfamilies == nfamilies));
+    return code;
+}
+
+/* Truncation, wrong homes, and changes of each word: the header of a child, or a real number. */
+static void damage_block(bh_tree *tree, unsigned char *block, size_t size, bool leaf)
+{
+    const size_t record = tree->bare ? 1 : 11;
+    for (size_t less = 0; less < size; less += less < 40 ? 1 : 24) {
+        assert_int_equal(graft_copy(tree, 0, block, less), EQP_ERR_FORMAT);
+    }
+    for (int home = -1; home <= 2; home++) {
+        assert_true(home == 0 || graft_copy(tree, home, block, size) == EQP_ERR_FORMAT);
+    }
+    for (size_t w = 0; w < size / 8; w++) {
+        uint64_t word;
+        memcpy(&word, block + 8 * w, 8);
+        const uint64_t wrong[] = {word + 1,
+                                  word - 1,
+                                  word + ((uint64_t)1 << 35),
+                                  word ^ (uint64_t)1 << 39,
+                                  word | (uint64_t)1 << 63,
+                                  0,
+                                  UINT64_C(0x7ff8) << 48,
+                                  UINT64_C(0xfff0) << 48,
+                                  word ^ (uint64_t)1 << 62};
+        const bool header = !leaf && w > 0 && w % record == 1 % record;
+        for (int i = header ? 0 : 6; i < (header ? 6 : 9); i++) {
+            if (header || w == 0 || !(leaf && tree->bare && w % 4 == 0)) { /* the mass alone is not checked there */
+                memcpy(block + 8 * w, &wrong[i], 8);
+                assert_int_equal(graft_copy(tree, 0, block, size), EQP_ERR_FORMAT);
+            }
+        }
+        memcpy(block + 8 * w, &word, 8);
+    }
+}
+
+TEST(a_damaged_block_is_refused_and_changes_nothing)
+{
+    for (int bare = 0; bare < 2; bare++) {
+        FREED_BY(packed_free) packed out;
+        int64_t families = 0;
+        BH_SET(set, BH_UNIFORM, bare ? 300 : 150, 31);
+        set.bare = bare;
+        const bh_mac mac = mac_of(&set);
+        BH_PARTS(parts, &set, 4, 4, 2, 1);
+        bh_tree *tree = &parts[1].tree;
+        pack_for(parts, 0, 1, &mac, &out);
+        unsigned char *at = out.data;
+        for (int64_t b = 0; b < out.n; at += out.bytes[b++]) {
+            const size_t size = (size_t)out.bytes[b];
+            bool leaf = false;
+            for (int64_t c = 0; c < tree->ncells; c++) {
+                const bh_cell *cell = &tree->cell[c];
+                leaf = leaf || (cell->nchild == 0 && bh_block_id(cell->key, cell->level) == out.id[b]);
+            }
+            damage_block(tree, at, size, leaf);
+            assert_ok(graft_copy(tree, 0, at, size));
+            at[size - 1] ^= 0x80; /* a different block with the same number */
+            assert_int_equal(graft_copy(tree, 0, at, size), EQP_ERR_FORMAT);
+            at[size - 1] ^= 0x80;
+            families += !leaf;
+        }
+        assert_true(families > 3 && families < out.n);
+        assert_ok(bh_tree_check(tree));
+    }
+}
+
+TEST(blocks_in_a_row_are_grafted_as_one_by_one)
+{
+    FREED_BY(packed_free) packed out;
+    BH_SET(set, BH_CLUSTERED, 400, 38);
+    BH_PARTS(parts, &set, 4, 4, 2, 1);
+    BH_PARTS(twins, &set, 4, 4, 2, 1);
+    BH_PARTS(late, &set, 4, 4, 2, 1);
+    bh_tree *tree = &parts[1].tree, *twin = &twins[1].tree;
+    pack_for(parts, 0, 1, &geometric, &out);
+    int64_t ncells = 0, early = 0;
+    for (int again = 0; again < 2; again++) { /* repeated blocks change nothing */
+        const unsigned char *at = out.data;
+        ncells = twin->ncells;
+        for (int64_t b = 0; b < out.n; at += out.bytes[b++]) {
+            assert_ok(bh_let_graft(twin, 0, at, (size_t)out.bytes[b]));
+        }
+    }
+    assert_true(twin->ncells == ncells && bh_tree_check(twin) == EQP_OK);
+    assert_ok(bh_let_graft_all(tree, 0, out.data, 0));
+    assert_int_equal(bh_let_graft_all(tree, 1, out.data, out.size), EQP_ERR_FORMAT); /* its cells differ */
+    assert_true(tree->ncells < twin->ncells);
+    assert_int_equal(bh_let_graft_all(tree, 0, out.data, out.size - 8), EQP_ERR_FORMAT); /* all but the last */
+    assert_ok(bh_let_graft_all(tree, 0, out.data, out.size));
+    assert_true(tree->ncells == twin->ncells && tree->sources.n == twin->sources.n);
+    assert_memory_equal(tree->sources.x, twin->sources.x, (size_t)tree->sources.n * sizeof(double));
+    assert_ok(bh_tree_check(tree));
+    for (int64_t b = out.n, at = (int64_t)out.size; b-- > 0;) { /* children first: their parents are missing */
+        at -= out.bytes[b];
+        early += graft_copy(&late[1].tree, 0, out.data + at, (size_t)out.bytes[b]) != EQP_OK;
+    }
+    assert_true(early > 0);
+}
+
+/* All steps from the build to the list of rank 1. */
+typedef struct sent {
+    const bh_part *parts;
+    int64_t nbranches;
+    bh_cell *branch;
+} sent;
+
+static int build_send_and_walk(void *data)
+{
+    const sent *s = data;
+    bh_tree tree[2];
+    bh_let *let = NULL;
+    HEAP bh_group *group = NULL;
+    bh_let_blocks blocks = {0};
+    int64_t ngroups = 0;
+    int code;
+    BH_LIST(list);
+    bh_tree_init(&tree[0], 4);
+    bh_tree_init(&tree[1], 4);
+    for (int r = 0; r < 2; r++) {
+        const bh_set *of = &s->parts[r].set;
+        EQP_TRY(bh_tree_build(&tree[r], &of->box, of->n, of->key, of->x, of->y, of->z, of->m, s->parts[r].nintervals,
+                              s->parts[r].interval, r));
+        EQP_TRY(bh_tree_top(&tree[r], s->nbranches, s->branch, r));
+    }
+    EQP_TRY(bh_groups_make(&tree[1], s->parts[1].set.key, 8, NULL, &ngroups, &group));
+    EQP_TRY(bh_let_create(&tree[0], &let));
+    for (int64_t g = 0; g < ngroups; g++) {
+        EQP_TRY(bh_let_mark(let, 1, &group[g], &geometric, NULL));
+    }
+    EQP_TRY(bh_let_blocks_get(let, &blocks));
+    for (int64_t b = 0; b < blocks.n; b++) {
+        unsigned char bytes[1024];
+        assert_true(blocks.bytes[b] <= (int64_t)sizeof bytes);
+        bh_let_pack_block(let, b, bytes);
+        EQP_TRY(bh_let_graft(&tree[1], 0, bytes, (size_t)blocks.bytes[b]));
+    }
+    for (int64_t g = 0; g < ngroups; g++) {
+        EQP_TRY(bh_walk(&tree[1], tree[1].root, &group[g], &geometric, NULL, &list));
+        assert_int_equal(list.nabsent, 0);
+    }
+done:
+    bh_let_free(let);
+    for (int r = 0; r < 2; r++) {
+        assert_ok(bh_tree_check(&tree[r]));
+        bh_tree_free(&tree[r]);
+    }
+    return code;
+}
+
+TEST(every_failing_allocation_is_reported)
+{
+    BH_SET(set, BH_UNIFORM, 900, 41);
+    BH_PARTS(parts, &set, 4, 8, 2, 1);
+    const int64_t n0 = parts[0].tree.nbranches, n1 = parts[1].tree.nbranches;
+    HEAP bh_cell *branch = malloc((size_t)(n0 + n1) * sizeof(*branch));
+    assert_non_null(branch);
+    memcpy(branch, parts[0].tree.cell, (size_t)n0 * sizeof(*branch));
+    memcpy(branch + n0, parts[1].tree.cell, (size_t)n1 * sizeof(*branch));
+    sent s = {parts, n0 + n1, branch};
+    assert_true(failing_malloc_sweep(build_send_and_walk, &s, EQP_ERR_MEMORY) > 20);
+}
+
+/* ---- bundles ---- */
+
+typedef struct giver {
+    const bh_part *part;
+    const bh_mac *mac;
+    bh_packer *packer;
+} giver;
+
+static void giver_end(giver *g)
+{
+    bh_packer_free(g->packer);
+}
+
+static giver giver_of(const bh_part *part, const bh_mac *mac)
+{
+    giver g = {.part = part, .mac = mac};
+    assert_ok(bh_packer_create(&g.packer));
+    bh_packer_begin(g.packer, &part->tree);
+    return g;
+}
+
+static int try_give(const giver *g, int to, int64_t first, int64_t n, void **data, size_t *bytes)
+{
+    bh_bundle_group given[MOST_GROUPS];
+    assert_true(n <= MOST_GROUPS);
+    for (int64_t i = 0; i < n; i++) {
+        const bh_group *group = &g->part->group[first + i];
+        const bh_set *set = &g->part->set;
+        given[i] = (bh_bundle_group){.group = *group,
+                                     .tag = first + i,
+                                     .x = set->x + group->first,
+                                     .y = set->y + group->first,
+                                     .z = set->z + group->first};
+    }
+    return bh_packer_pack(g->packer, to, n, given, g->mac, NULL, NULL, data, bytes);
+}
+
+/* Returns the bundle's size. data: NULL if nobody wants it. */
+static size_t give(const giver *g, int to, int64_t first, int64_t n, void **data)
+{
+    void *made = NULL;
+    size_t bytes = 0;
+    assert_ok(try_give(g, to, first, n, &made, &bytes));
+    assert_true(bytes % 8 == 0);
+    if (data != NULL) {
+        *data = made;
+    } else {
+        free(made);
+    }
+    return bytes;
+}
+
+static size_t bytes_of_groups(const giver *g, int64_t first, int64_t n)
+{
+    int64_t bytes = 16;
+    for (int64_t i = first; i < first + n; i++) {
+        bytes += 24 + 24 * g->part->group[i].count;
+    }
+    return (size_t)bytes;
+}
+
+/* Bytes of the blocks that a group's walk needs and `to` does not own. */
+static size_t bytes_needed(const giver *g, int to, int64_t number, bh_list *list)
+{
+    const bh_tree *tree = &g->part->tree;
+    int64_t bytes = 0;
+    assert_ok(bh_walk(tree, tree->root, &g->part->group[number], g->mac, NULL, list));
+    for (int64_t i = 0; i < bh_opened_count(list); i++) {
+        bh_opened opened;
+        bh_opened_get(tree, list, i, &opened);
+        if (opened.cell >= 0 && tree->cell[opened.cell].home >= 0 && tree->cell[opened.cell].home != to) {
+            bytes += bh_let_family_bytes(tree->bare, opened.nchild);
+        }
+        for (int k = 0; k < opened.nleaves; k++) {
+            const bh_cell *leaf = &tree->cell[opened.leaf[k]];
+            bytes += leaf->home != to ? bh_let_leaf_bytes(leaf->count) : 0;
+        }
+    }
+    return (size_t)bytes;
+}
+
+TEST(a_group_alone_travels_with_what_it_needs_and_no_more)
+{
+    const bh_mac fine = {.theta = 0.2};
+    BH_SET(set, BH_CLUSTERED, slow_here() ? 150 : 600, 9);
+    BH_PARTS(parts, &set, 2, 3, 3, 2);
+    BH_LIST(list);
+    exchange(parts, &fine);
+    for (int owner = 0; owner < 3; owner++) {
+        FREED_BY(giver_end) giver g = giver_of(&parts[owner], &fine);
+        for (int64_t i = 0; i < parts[owner].ngroups; i++) {
+            const int to = (owner + 1 + (int)(i % 2)) % 3;
+            bh_packer_begin(g.packer, &parts[owner].tree);
+            assert_int_equal(give(&g, to, i, 1, NULL), bytes_of_groups(&g, i, 1) + bytes_needed(&g, to, i, &list));
+        }
+    }
+}
+
+TEST(a_block_goes_to_each_receiver_once)
+{
+    BH_SET(set, BH_CLUSTERED, 400, 9);
+    BH_PARTS(parts, &set, 4, 8, 3, 1);
+    exchange(parts, &geometric);
+    FREED_BY(giver_end) giver g = giver_of(&parts[0], &geometric);
+    const int64_t n = parts[0].ngroups, half = n / 2;
+    const size_t both = give(&g, 1, 0, n, NULL);
+    for (int to = 1; to < 3; to++) {
+        bh_packer_begin(g.packer, &parts[0].tree);
+        const size_t first = give(&g, to, 0, half, NULL);
+        assert_true(first > bytes_of_groups(&g, 0, half));
+        assert_int_equal(give(&g, to, 0, half, NULL), bytes_of_groups(&g, 0, half));
+        assert_true(give(&g, 3 - to, 0, half, NULL) > bytes_of_groups(&g, 0, half)); /* another rank has none of them */
+        assert_true(first + give(&g, to, half, n - half, NULL) <= both + 2 * 16 || to == 2);
+    }
+}
+
+/* The copy ends where its allocation ends, so that a sanitizer sees reads beyond it. */
+static int open_copy(bh_tree *tree, const void *bytes, size_t size, int64_t n)
+{
+    bh_bundle_group opened[MOST_GROUPS];
+    HEAP unsigned char *copy = malloc(size > 0 ? size : 1);
+    assert_non_null(copy);
+    memcpy(copy, bytes, size);
+    const int code = bh_bundle_open(tree, copy, size, n, opened);
+    assert_ok(bh_tree_check(tree));
+    return code;
+}
+
+TEST(damaged_bundles_are_refused)
+{
+    for (int bare = 0; bare < 2; bare++) {
+        HEAP void *data = NULL;
+        size_t refused = 0;
+        const size_t step = slow_here() ? 13 : 1, changes = slow_here() ? 200 : 2000;
+        BH_SET(set, BH_UNIFORM, 150, 31);
+        set.bare = bare;
+        const bh_mac mac = mac_of(&set);
+        BH_PARTS(parts, &set, 4, 4, 2, 1);
+        exchange(parts, &mac);
+        FREED_BY(giver_end) giver g = giver_of(&parts[0], &mac);
+        const size_t bytes = give(&g, 1, 0, 3, &data), groups = bytes_of_groups(&g, 0, 3);
+        BH_PARTS(fresh, &set, 4, 4, 2, 1);
+        bh_tree *tree = &fresh[1].tree;
+        assert_true(bytes > groups);
+        for (size_t less = 0; less < bytes; less += step) {
+            const int code = open_copy(tree, data, less, 3);
+            assert_true(code == EQP_ERR_FORMAT || (code == EQP_OK && less >= groups));
+            refused += code != EQP_OK;
+        }
+        assert_true(refused > bytes / step * 7 / 8); /* bytes that end at a block are incomplete but valid */
+        for (int64_t n = 0; n < 5; n += n == 2 ? 2 : 1) {
+            assert_int_equal(open_copy(tree, data, bytes, n), EQP_ERR_FORMAT);
+        }
+        refused = 0;
+        for (uint64_t i = 0; i < changes; i++) {
+            unsigned char *at = (unsigned char *)data + eqp_random_below(7, 0, i, bytes);
+            const unsigned char was = *at;
+            *at ^= (unsigned char)(1 + eqp_random_below(7, 1, i, 255));
+            const int code = open_copy(tree, data, bytes, 3);
+            *at = was;
+            assert_true(code == EQP_OK || code == EQP_ERR_FORMAT);
+            refused += code != EQP_OK;
+        }
+        assert_true(refused > changes / 2);
+    }
+}
+
+TEST(impossible_groups_and_foreign_blocks_are_refused)
+{
+    enum { COUNT = 3, ACCEL, PLACE }; /* words of the first group, after the header of two words */
+    static const struct {
+        int word;
+        double real;
+        int64_t count;
+    } bad[] = {{PLACE, NAN, 0},      {PLACE + 1, INFINITY, 0}, {PLACE + 2, -INFINITY, 0},
+               {ACCEL, -1, 0},       {ACCEL, NAN, 0},          {COUNT, 0, 0},
+               {COUNT, 0, -1},       {COUNT, 0, 1000},         {COUNT, 0, INT64_C(1) << 31},
+               {COUNT, 0, INT64_MAX}};
+    HEAP double *word = NULL;
+    BH_SET(set, BH_UNIFORM, 150, 31);
+    BH_SET(other, BH_UNIFORM, 150, 32);
+    BH_PARTS(parts, &set, 4, 4, 2, 1);
+    BH_PARTS(others, &other, 4, 4, 2, 1);
+    exchange(parts, &geometric);
+    exchange(others, &geometric);
+    FREED_BY(giver_end) giver g = giver_of(&parts[0], &geometric);
+    const size_t all = give(&g, 1, 0, 1, (void **)(void *)&word), size = bytes_of_groups(&g, 0, 1);
+    assert_int_equal(open_copy(&others[1].tree, word, all, 1), EQP_ERR_FORMAT);
+    assert_ok(open_copy(&parts[1].tree, word, size, 1)); /* without blocks */
+    for (int i = 0; i < COUNT_OF(bad); i++) {
+        double was = word[bad[i].word];
+        if (bad[i].word == COUNT) {
+            memcpy(&word[COUNT], &bad[i].count, sizeof(*word));
+        } else {
+            word[bad[i].word] = bad[i].real;
+        }
+        assert_int_equal(open_copy(&parts[1].tree, word, size, 1), EQP_ERR_FORMAT);
+        word[bad[i].word] = was;
+    }
+}
+
+typedef struct deal {
+    giver *giver;
+    bh_tree *tree;
+    void *data;
+    size_t bytes;
+} deal;
+
+static int create_packer(void *unused)
+{
+    bh_packer *packer = NULL;
+    const int code = bh_packer_create(&packer);
+    (void)unused;
+    bh_packer_free(packer);
+    return code;
+}
+
+static int pack_four(void *data)
+{
+    deal *d = data;
+    return try_give(d->giver, 1, 0, 4, &d->data, &d->bytes);
+}
+
+static int open_four(void *data)
+{
+    const deal *d = data;
+    bh_bundle_group opened[4];
+    const int code = bh_bundle_open(d->tree, d->data, d->bytes, 4, opened);
+    assert_ok(bh_tree_check(d->tree));
+    return code;
+}
+
+TEST(failing_allocations_lose_nothing)
+{
+    BH_SET(set, BH_UNIFORM, 150, 3);
+    BH_PARTS(parts, &set, 4, 4, 2, 1);
+    exchange(parts, &geometric);
+    FREED_BY(giver_end) giver first = giver_of(&parts[0], &geometric), g = giver_of(&parts[0], &geometric);
+    const size_t expected = give(&first, 1, 0, 4, NULL);
+    assert_true(failing_malloc_sweep(create_packer, NULL, EQP_ERR_MEMORY) > 0);
+    deal d = {.giver = &g, .tree = &parts[1].tree};
+    if (failing_malloc_works) { /* blocks not sent are sent next time */
+        assert_true(failing_malloc_sweep(pack_four, &d, EQP_ERR_MEMORY) > 0);
+        assert_int_equal(d.bytes, expected);
+        assert_true(failing_malloc_sweep(open_four, &d, EQP_ERR_MEMORY) >= 0);
+    }
+    free(d.data);
+}
