@@ -6,7 +6,7 @@
  * Particles (32768), in clusters or spread evenly, interact with all particles within a cutoff that gives each
  * INTERACTIONS (547) on average. Every k-th interaction is an item; k is such that a part of the largest number of
  * parts has SAMPLES (400) items. CSV, a row for every set, shape and number of parts, with the least and the median CPU
- * seconds of eqp__tiles_create(). */
+ * seconds of eqp__tiles_cut(). */
 #include "lists.h"
 #include "methods/tiles/tiles.h"
 #include "timing.h"
@@ -19,24 +19,21 @@
 
 enum { REPEATS = 3, LEAST_PARTS = 64, MOST_PARTS = 4096 };
 
-static void row(const char *set, const eqp_tiles_items *items, enum eqp_tiles_shape shape, int nparts)
+static void row(const char *set, const eqp_balance_items *items, bool jagged, int nparts)
 {
-    eqp_tiles_options options = eqp__tiles_options_defaults();
+    eqp_balance_options options = eqp_balance_options_defaults();
     int *part = bench_room(items->n, sizeof *part);
     bench_times times = {0};
 
     options.nparts = nparts;
-    options.shape = shape;
     for (int r = 0; r < REPEATS; r++) {
-        eqp_tiles *tree = NULL;
         const double start = eqp_cpu_seconds();
-        if (eqp__tiles_create(items, &options, part, &tree, NULL)) {
+        if (eqp__tiles_cut(items, &options, jagged, part)) {
             bench_die("cannot cut");
         }
         bench_times_add_since(&times, start);
-        eqp__tiles_free(tree);
     }
-    printf("%s,%s,%d,%lld,%.5f,%.5f\n", set, shape == EQP_TILES_FREE ? "free" : "jagged", nparts, (long long)items->n,
+    printf("%s,%s,%d,%lld,%.5f,%.5f\n", set, jagged ? "jagged" : "free", nparts, (long long)items->n,
            bench_least(&times), bench_median(&times));
     fflush(stdout);
     free(part);
@@ -59,10 +56,10 @@ static void rows(const char *set, const char *generator, int64_t n, double mean,
         target[k] = lists.item[i];
         source[k] = lists.source[lists.meets[k * stride]];
     }
-    const eqp_tiles_items items = {.n = nsamples, .target = target->x, .source = source->x};
+    const eqp_balance_items items = {.n = nsamples, .point = target->x, .source = source->x};
     for (int nparts = LEAST_PARTS; nparts <= MOST_PARTS; nparts *= 8) {
-        row(set, &items, EQP_TILES_FREE, nparts);
-        row(set, &items, EQP_TILES_JAGGED, nparts);
+        row(set, &items, false, nparts);
+        row(set, &items, true, nparts);
     }
     free(target);
     free(source);

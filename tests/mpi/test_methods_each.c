@@ -74,30 +74,22 @@ MPI_TEST(all_ranks_together_bisect_as_well)
     }
 }
 
-/* Internal entries of the methods that cut sources. */
-int eqp__tiles_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
-                      enum eqp_tiles_shape shape, int64_t most_gathered, int *part, eqp_balance_result *result);
-
-static void check_common_tiles(MPI_Comm comm, problem is, enum eqp_tiles_shape shape)
+static void check_common_tiles(MPI_Comm comm, problem is, bool jagged)
 {
     world *w = make_world(is);
     int64_t pin_first[MOST_ITEMS + 1];
-    eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
+    const eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
     eqp_balance_options options = options_of(w);
-    eqp_balance_result together, alike;
     int part[MOST_ITEMS], same[MOST_ITEMS];
 
-    items.pin_first = NULL; /* excludes the repair from this test */
-    options.imbalance_tol = 1e30;
     if (is.nparts % 3 > 0) { /* otherwise the number is estimated and may exceed nparts */
         CHECK_EQUAL(eqp_method_set(eqp_method_find("jagged"), "columns", is.nparts % 3 == 1 ? "1" : "2",
                                    &options.settings, NULL),
                     EQP_OK);
     }
-    CHECK_EQUAL(eqp__tiles_assign(comm, &items, &options, shape, 0, part, &together), EQP_OK);
-    CHECK_EQUAL(eqp__tiles_assign(comm, &items, &options, shape, INT64_MAX, same, &alike), EQP_OK);
+    CHECK_EQUAL(eqp__tiles_cut_all(comm, &items, &options, jagged, 0, part), EQP_OK);
+    CHECK_EQUAL(eqp__tiles_cut_all(comm, &items, &options, jagged, INT64_MAX, same), EQP_OK);
     CHECK(memcmp(part, same, (size_t)items.n * sizeof *part) == 0);
-    CHECK(together.imbalance_unrepaired == alike.imbalance_unrepaired);
     free(w);
 }
 
@@ -111,7 +103,7 @@ MPI_TEST(all_ranks_together_cut_the_same_tiles)
                                      .points = k / 4 % 3 == 2 ? ONE_POINT : SPREAD_POINTS,
                                      .shares = k % 3 == 1 ? RISING_SHARES : EQUAL_SHARES,
                                      .spread = (enum spread)(k / 8 % 3)},
-                           k / 24 ? EQP_TILES_JAGGED : EQP_TILES_FREE);
+                           k / 24 > 0);
     }
 }
 

@@ -16,7 +16,7 @@ enum weights { RANDOM, EQUAL, ZERO, ONE_GIANT, TINY, WEIGHTS };
 
 typedef struct world {
     int64_t n;
-    eqp_tiles_items items;
+    eqp_balance_items items;
     eqp__tile_scope scope;
     double point[3 * MOST], weight[MOST];
     double wall[MOST_WALLS], sum[MOST_PARTS]; /* of the last cut */
@@ -68,7 +68,7 @@ static double weigh(enum weights weights, int64_t i)
 static void make_world(int64_t n, enum kind kind, enum weights weights)
 {
     w.n = n;
-    w.items = (eqp_tiles_items){n, w.point, NULL, w.weight};
+    w.items = (eqp_balance_items){.n = n, .point = w.point, .weight = w.weight};
     w.scope = eqp__tile_scope_nothing();
     for (int64_t i = 0; i < n; i++) {
         w.weight[i] = weigh(weights, i);

@@ -102,7 +102,7 @@ static int choose_bins(const eqp__tensor *t, int k)
 }
 
 /* Rounds weights to integers small enough that sums over all items are exact in any order. */
-static void round_loads(const eqp_tiles_items *items, const eqp__tile_scope *scope, double *load)
+static void round_loads(const eqp_balance_items *items, const eqp__tile_scope *scope, double *load)
 {
     int of_items, of_weight;
 
@@ -125,8 +125,8 @@ static int copy_shares(const int grid[3], const double *share, eqp__tensor *t)
     return code;
 }
 
-int eqp__tensor_open(const eqp_tiles_items *items, const eqp__tile_scope *scope, const int grid[3], const double *share,
-                     eqp__tensor *t)
+int eqp__tensor_open(const eqp_balance_items *items, const eqp__tile_scope *scope, const int grid[3],
+                     const double *share, eqp__tensor *t)
 {
     int64_t sums = 0, bins = 0;
     int code = EQP_OK, slabs = 1;
@@ -168,14 +168,14 @@ void eqp__tensor_close(eqp__tensor *t)
 }
 
 /* Sums the loads of the bins of all axes, one axis after another, into t->sum. Collective if `sum` is. */
-static int sum_bins(eqp__tensor *t, const eqp_tiles_items *items, const eqp__tensor_sum *sum)
+static int sum_bins(eqp__tensor *t, const eqp_balance_items *items, const eqp__tensor_sum *sum)
 {
     double *load = t->sum;
 
     memset(load, 0, ((size_t)t->nbins[0] + (size_t)t->nbins[1] + (size_t)t->nbins[2]) * sizeof *load);
     for (int k = 0; k < 3; k++) {
         for (int64_t i = 0; i < t->n; i++) {
-            t->bin[k][i] = eqp__row_find(t->edge[k], t->nbins[k], items->target[3 * i + k]);
+            t->bin[k][i] = eqp__row_find(t->edge[k], t->nbins[k], items->point[3 * i + k]);
             load[t->bin[k][i]] += t->load[i];
         }
         load += t->nbins[k];
@@ -215,7 +215,7 @@ static bool is_narrow(const double *load, int n)
     return most <= MOST_BINS_LOAD * total / n;
 }
 
-int eqp__tensor_resolve(eqp__tensor *t, const eqp_tiles_items *items, const eqp__tensor_sum *sum)
+int eqp__tensor_resolve(eqp__tensor *t, const eqp_balance_items *items, const eqp__tensor_sum *sum)
 {
     double *former = t->sum + t->nbins[0] + t->nbins[1] + t->nbins[2];
     int code = sum_bins(t, items, sum);
@@ -309,7 +309,7 @@ static int add_over_ranks(void *user, int64_t n, double *value)
 static int assign_tensor(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                          eqp_balance_result *result)
 {
-    const eqp_tiles_items mine = {items->n, items->point, NULL, items->weight};
+    const eqp_balance_items mine = {.n = items->n, .point = items->point, .weight = items->weight};
     const eqp__tensor_sum sum = {add_over_ranks, &comm};
     eqp__tensor t = {.n = 0};
     eqp__tile_scope scope;

@@ -53,18 +53,18 @@ typedef struct eqp__tensor {
 /* Allocates the arrays for a grid and sets the loads of this rank's items. scope: of the items of all ranks, at least
  * one item. share: [parts] or NULL. EQP_OK, EQP_ERR_MEMORY or EQP_ERR_OVERFLOW; the caller closes it even on error.
  * Local. */
-int eqp__tensor_open(const eqp_tiles_items *items, const eqp__tile_scope *scope, const int grid[3], const double *share,
-                     eqp__tensor *t);
+int eqp__tensor_open(const eqp_balance_items *items, const eqp__tile_scope *scope, const int grid[3],
+                     const double *share, eqp__tensor *t);
 void eqp__tensor_close(eqp__tensor *t);
 
 /* Narrows bins where loads are large; leaves the loads of the bins of x, y, z, one axis after another, in t->sum.
  * Collective if `sum` is. */
-int eqp__tensor_resolve(eqp__tensor *t, const eqp_tiles_items *items, const eqp__tensor_sum *sum);
+int eqp__tensor_resolve(eqp__tensor *t, const eqp_balance_items *items, const eqp__tensor_sum *sum);
 
 /* Finds the walls, as in eqp__tensor_find(). Starts from quantiles of the loads along each axis; the following rounds
  * never raise the largest relative load of a part. Collective if `sum` is. Allocates no memory; fails only if `sum`
  * fails. */
-int eqp__tensor_cut(eqp__tensor *t, const eqp_tiles_items *items, const eqp__tensor_sum *sum, double *wall);
+int eqp__tensor_cut(eqp__tensor *t, const eqp_balance_items *items, const eqp__tensor_sum *sum, double *wall);
 
 /* First step: walls at quantiles of the loads that eqp__tensor_resolve() left. */
 void eqp__tensor_begin(eqp__tensor *t);

@@ -202,7 +202,7 @@ static int refine(eqp__tensor *t, const eqp__tensor_sum *sum)
     return code;
 }
 
-int eqp__tensor_cut(eqp__tensor *t, const eqp_tiles_items *items, const eqp__tensor_sum *sum, double *wall)
+int eqp__tensor_cut(eqp__tensor *t, const eqp_balance_items *items, const eqp__tensor_sum *sum, double *wall)
 {
     int code = eqp__tensor_resolve(t, items, sum);
 

@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Trees of cuts: creation from items, and the search for the part of an interaction. */
+/* The methods `tiles` and `jagged`, which cut targets and sources. */
 #include "methods/tiles/tiles.h"
 
 #include "base/internal.h"
+#include "comm/agree.h"
 #include "methods/frame/frame.h"
 #include "methods/frame/repair.h"
 
+#include <equipoise/more/comm.h>
+
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-int eqp__tiles_check(const eqp_tiles_options *o)
-{
-    EQP__FAIL_IF(!o || o->size != sizeof *o || eqp__shares_check(o->nparts, o->share) || !(o->imbalance_tol >= 0) ||
-                     !(o->aspect > 0) || !isfinite(o->aspect) ||
-                     (o->shape != EQP_TILES_FREE && o->shape != EQP_TILES_JAGGED) || o->columns < 0 ||
-                     o->columns > o->nparts,
-                 EQP_ERR_ARGUMENT);
-    return EQP_OK;
-}
+/* Up to this number of items (8 MiB) every rank gathers and bisects all items, which takes less time than the messages
+ * of a distributed bisection. */
+#define MOST_GATHERED ((int64_t)1 << 18)
 
 eqp__tile_scope eqp__tile_scope_nothing(void)
 {
@@ -54,12 +52,12 @@ static bool scope_points(int64_t n, const double *point, eqp__tile_scope *scope)
     return nothing == 0;
 }
 
-int eqp__tile_scope_add(const eqp_tiles_items *items, eqp__tile_scope *scope)
+int eqp__tile_scope_add(const eqp_balance_items *items, eqp__tile_scope *scope)
 {
     eqp__tile_scope s = *scope;
 
-    EQP__FAIL_IF(items->n < 0 || items->n > INT32_MAX || (items->n > 0 && !items->target) ||
-                     !scope_points(items->n, items->target, &s) ||
+    EQP__FAIL_IF(items->n < 0 || items->n > INT32_MAX || (items->n > 0 && !items->point) ||
+                     !scope_points(items->n, items->point, &s) ||
                      (items->source && !scope_points(items->n, items->source, &s)),
                  EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < items->n; i++) {
@@ -72,52 +70,37 @@ int eqp__tile_scope_add(const eqp_tiles_items *items, eqp__tile_scope *scope)
     return EQP_OK;
 }
 
-eqp__tile_grid eqp__tile_grid_of(const eqp__tile_scope *scope)
+/* Coordinate x on the grid of an axis. low, scale: of halved coordinates, whose differences cannot overflow. */
+static uint32_t coordinate(double low, double scale, double x)
 {
-    eqp__tile_grid grid = {.scale = 0};
-    double widest = 0;
+    double q = (0.5 * x - low) * scale;
 
-    for (int k = 0; k < 3 && scope->n > 0; k++) {
-        grid.low[k] = 0.5 * scope->low[k];
-        widest = fmax(widest, 0.5 * scope->high[k] - grid.low[k]);
-    }
-    if (widest > 0) {
-        grid.scale = fmin(EQP__TILE_RANGE / widest, DBL_MAX);
-    }
-    return grid;
+    return !(q > 0) ? 0 : q >= EQP__TILE_RANGE ? (uint32_t)EQP__TILE_RANGE : (uint32_t)q;
 }
 
-void eqp__tiles_pack(const eqp_tiles_items *items, const eqp__tile_scope *scope, const eqp__tile_grid *grid,
+void eqp__tiles_pack(const eqp_balance_items *items, const eqp__tile_scope *scope, int64_t first_order,
                      eqp__tile_item *out)
 {
-    const double *source = items->source ? items->source : items->target;
+    const double *source = items->source ? items->source : items->point;
     /* Sums of all weights stay below 2^62. */
     const double most = fmin(EQP__TILE_WEIGHT_MAX, floor(ldexp(1, 62) / fmax((double)scope->n, 1)));
     const double heaviest = scope->heaviest > 0 ? scope->heaviest : 1;
+    double low[3] = {0, 0, 0}, widest = 0;
 
+    /* Cells are cubes, since extents along different axes are compared. */
+    for (int k = 0; k < 3 && scope->n > 0; k++) {
+        low[k] = 0.5 * scope->low[k];
+        widest = fmax(widest, 0.5 * scope->high[k] - low[k]);
+    }
+    const double scale = widest > 0 ? fmin(EQP__TILE_RANGE / widest, DBL_MAX) : 0;
     for (int64_t i = 0; i < items->n; i++) {
         for (int k = 0; k < 3; k++) {
-            out[i].at[k] = eqp__tile_coordinate(grid, k, items->target[3 * i + k]);
-            out[i].at[k + 3] = eqp__tile_coordinate(grid, k, source[3 * i + k]);
+            out[i].at[k] = coordinate(low[k], scale, items->point[3 * i + k]);
+            out[i].at[k + 3] = coordinate(low[k], scale, source[3 * i + k]);
         }
         out[i].weight = (uint32_t)((items->weight ? items->weight[i] : 1) / heaviest * most);
-        out[i].order = (uint32_t)i;
+        out[i].order = (uint32_t)(first_order + i);
     }
-}
-
-int eqp__tiles_shares(int nparts, const double *share, double **before)
-{
-    share = eqp__shares_reduce(nparts, share);
-    if (!share) {
-        return EQP_OK;
-    }
-    double *sum = NULL;
-    int code = eqp_array_create(&sum, (int64_t)nparts + 1, sizeof *sum);
-    for (int p = 0; !code && p < nparts; p++) {
-        sum[p + 1] = sum[p] + share[p];
-    }
-    *before = sum;
-    return code;
 }
 
 int eqp__tiles_strips(int nparts, int columns)
@@ -163,147 +146,256 @@ double eqp__tiles_target(const eqp__tile_plan *plan, int first, int n, int left,
     return (double)total * ((before[first + left] - before[first]) / (before[first + n] - before[first]));
 }
 
-void eqp__tiles_free(eqp_tiles *tree)
+int eqp__tile_scope_all(MPI_Comm comm, const eqp_balance_items *items, int64_t *before, eqp__tile_scope *scope)
 {
-    if (tree) {
-        EQP__FREE(tree->before, tree->share, tree->cut, tree);
-    }
-}
-
-void eqp__tiles_directions(const eqp_tiles *tree, int count[9])
-{
-    if (!tree || !count) {
-        return;
-    }
-    memset(count, 0, EQP__TILE_DIRECTIONS * sizeof *count);
-    for (int i = 0; i < tree->plan.nparts - 1; i++) {
-        count[tree->cut[i].direction]++;
-    }
-}
-
-int eqp__tiles_find(const eqp_tiles *tree, const double target[3], const double source[3])
-{
-    EQP_REQUIRE(tree && target && source);
-    eqp__tile_item t = {.weight = 0};
+    eqp__tile_scope mine = eqp__tile_scope_nothing();
+    int64_t least[7], lower = 0;
+    int rank, nranks;
+    double all = (double)items->n;
+    int code = eqp__tile_scope_add(items, &mine);
 
     for (int k = 0; k < 3; k++) {
-        t.at[k] = eqp__tile_coordinate(&tree->grid, k, target[k]);
-        t.at[k + 3] = eqp__tile_coordinate(&tree->grid, k, source[k]);
+        least[k] = eqp__rank_of_double(mine.low[k]);
+        least[3 + k] = ~eqp__rank_of_double(mine.high[k]);
     }
-    /* As if ordered after all items at its place. */
-    return eqp__tiles_descend(tree->cut, tree->plan.nparts, &t, INT64_MAX);
+    least[6] = ~eqp__rank_of_double(mine.heaviest);
+    EQP_TRY(eqp__meet(comm, code, 7, least, 1, &all, NULL));
+    EQP_TRY(eqp__comm_shape(comm, &rank, &nranks));
+    EQP_TRY(EQP__MPI(EQP__WAITS(MPI_Exscan(&items->n, &lower, 1, MPI_INT64_T, MPI_SUM, comm))));
+    for (int k = 0; k < 3; k++) {
+        mine.low[k] = eqp__double_of_rank(least[k]);
+        mine.high[k] = eqp__double_of_rank(~least[3 + k]);
+    }
+    mine.heaviest = eqp__double_of_rank(~least[6]);
+    mine.n = (int64_t)all;
+    *scope = mine;
+    *before = rank > 0 ? lower : 0;
+done:
+    return code;
 }
 
-/* Creates a tree whose cuts are still unset. */
-static int tree_open(const eqp_tiles_options *options, eqp_tiles **tree)
+/* Every rank gathers all items and computes the same bisection. Collective. */
+static int bisect_alike(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n, const eqp__tile_item *item,
+                        int64_t before, int *part)
 {
-    eqp_tiles *t = NULL;
-    int code = eqp_array_create(&t, 1, sizeof *t);
+    eqp__tile_item *all = NULL, *spare = NULL;
+    eqp__tile_cut *cut = NULL;
+    int64_t total = 0;
+    int *found = NULL, code = eqp_gather_records(comm, sizeof *all, n, item, &total, &all);
 
     EQP__CHECK(code);
-    t->plan = (eqp__tile_plan){.nparts = options->nparts, .aspect = options->aspect};
-    code = eqp__tiles_shares(options->nparts, options->share, &t->before);
-    code = code ? code : eqp_array_create(&t->cut, options->nparts, sizeof *t->cut);
-    if (!code && t->before && !(code = eqp_array_create(&t->share, options->nparts, sizeof *t->share))) {
-        memcpy(t->share, options->share, (size_t)options->nparts * sizeof *t->share);
+    code = EQP__ARRAYS(EQP__ARRAY(spare, total), EQP__ARRAY(cut, plan->nparts), EQP__ARRAY(found, total));
+    code = code ? code : eqp__tiles_bisect(plan, total, all, spare, 0, plan->nparts, cut, found);
+    code = eqp_agree(comm, code, NULL);
+    for (int64_t i = 0; i < n && !code; i++) {
+        part[i] = found[before + i];
     }
+    EQP__FREE(all, spare, cut, found);
+    return code;
+}
+
+/* Finds the columns that share fewest particles from a sample that every rank gathers. total: items of all ranks.
+ * Collective. */
+static int estimate_columns(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n, const eqp__tile_item *item,
+                            int64_t before, int64_t total, int *columns)
+{
+    const int64_t stride = eqp__tiles_column_stride(total), from = (stride - before % stride) % stride;
+    eqp__tile_item *mine = NULL, *sample = NULL;
+    int64_t count = 0, all = 0;
+    int code = eqp_agree(comm, eqp_array_create(&mine, n / stride + 1, sizeof *mine), NULL);
+
+    for (int64_t i = from; i < n && !code; i += stride) {
+        mine[count++] = item[i];
+    }
+    code = code ? code : eqp_gather_records(comm, sizeof *mine, count, mine, &all, &sample);
+    code = code ? code : eqp_agree(comm, eqp__tiles_columns(sample, all, plan->nparts, plan->aspect, columns), NULL);
+    EQP__FREE(mine, sample);
+    return code;
+}
+
+typedef struct own_settings {
+    double aspect;   /* 0: DEFAULT_ASPECT */
+    int64_t columns; /* 0: an estimate decides */
+} own_settings;
+
+#define MOST_COLUMNS 65536
+#define DEFAULT_ASPECT 0.5
+
+/* Prefix sums of shares [nparts + 1], owned by the caller; *before is unchanged if shares are equal. */
+static int sum_shares(int nparts, const double *share, double **before)
+{
+    share = eqp__shares_reduce(nparts, share);
+    if (!share) {
+        return EQP_OK;
+    }
+    double *sum = NULL;
+    int code = eqp_array_create(&sum, (int64_t)nparts + 1, sizeof *sum);
+    for (int p = 0; !code && p < nparts; p++) {
+        sum[p + 1] = sum[p] + share[p];
+    }
+    *before = sum;
+    return code;
+}
+
+/* A division to be made: its plan, and this rank's items on the grid. */
+typedef struct tiling {
+    eqp__tile_plan plan;
+    int columns; /* parts per strip, or 0 */
+    double *before;
+    eqp__tile_item *item;
+} tiling;
+
+/* The caller closes the tiling, also after an error. Local. */
+static int tiling_open(const eqp_balance_items *items, const eqp__tile_scope *scope, int64_t first_order,
+                       const eqp_balance_options *options, tiling *t)
+{
+    own_settings own;
+
+    memcpy(&own, &options->settings, sizeof own);
+    *t = (tiling){.plan = {.nparts = options->nparts, .aspect = own.aspect > 0 ? own.aspect : DEFAULT_ASPECT},
+                  .columns = (int)(own.columns < options->nparts ? own.columns : options->nparts)};
+    EQP__CHECK(sum_shares(options->nparts, options->share, &t->before));
+    EQP__CHECK(eqp_array_create(&t->item, items->n, sizeof *t->item));
     t->plan.before = t->before;
-    if (code) {
-        eqp__tiles_free(t);
-        return code;
-    }
-    *tree = t;
+    eqp__tiles_pack(items, scope, first_order, t->item);
     return EQP_OK;
 }
 
-/* Sets the number of columns of jagged parts. spare: [n] work. */
-static int plan_columns(const eqp_tiles_options *options, const eqp__tile_item *item, int64_t n, eqp__tile_item *spare,
-                        eqp_tiles *tree)
+int eqp__tiles_cut(const eqp_balance_items *items, const eqp_balance_options *options, bool jagged, int *part)
 {
+    eqp__tile_scope scope = eqp__tile_scope_nothing();
+    eqp__tile_item *spare = NULL;
+    eqp__tile_cut *cut = NULL;
+    tiling t = {.item = NULL};
+    const int64_t stride = eqp__tiles_column_stride(items->n);
     int64_t sampled = 0;
-    int code = EQP_OK;
+    int code;
 
-    if (options->shape != EQP_TILES_JAGGED) {
+    EQP_TRY(eqp__tile_scope_add(items, &scope));
+    EQP_TRY(tiling_open(items, &scope, 0, options, &t));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(spare, items->n), EQP__ARRAY(cut, options->nparts)));
+    for (int64_t i = 0; jagged && i < items->n; i += stride) {
+        spare[sampled++] = t.item[i];
+    }
+    if (jagged && t.columns == 0) {
+        EQP_TRY(eqp__tiles_columns(spare, sampled, options->nparts, t.plan.aspect, &t.columns));
+    }
+    t.plan.strips = jagged ? eqp__tiles_strips(options->nparts, t.columns) : 0;
+    EQP_TRY(eqp__tiles_bisect(&t.plan, items->n, t.item, spare, 0, options->nparts, cut, part));
+done:
+    EQP__FREE(t.before, t.item, spare, cut);
+    return code;
+}
+
+int eqp__tiles_cut_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, bool jagged,
+                       int64_t most_gathered, int *part)
+{
+    tiling t = {.item = NULL};
+    eqp__tile_scope scope;
+    int64_t before = 0;
+    int code;
+
+    EQP_TRY(eqp__tile_scope_all(comm, items, &before, &scope));
+    EQP_TRY(scope.n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
+    if (scope.n == 0) {
         return EQP_OK;
     }
-    tree->columns = options->columns;
-    if (tree->columns == 0) {
-        const int64_t stride = eqp__tiles_column_stride(n);
-        for (int64_t i = 0; i < n; i += stride) {
-            spare[sampled++] = item[i];
-        }
-        code = eqp__tiles_columns(spare, sampled, options->nparts, options->aspect, &tree->columns);
+    EQP_TRY(eqp_agree(comm, tiling_open(items, &scope, before, options, &t), NULL));
+    if (jagged && t.columns == 0) {
+        EQP_TRY(estimate_columns(comm, &t.plan, items->n, t.item, before, scope.n, &t.columns));
     }
-    if (!code) {
-        tree->plan.strips = eqp__tiles_strips(options->nparts, tree->columns);
-    }
+    t.plan.strips = jagged ? eqp__tiles_strips(t.plan.nparts, t.columns) : 0;
+    code = scope.n <= most_gathered ? bisect_alike(comm, &t.plan, items->n, t.item, before, part)
+                                    : eqp__tiles_bisect_all(comm, &t.plan, items->n, t.item, before, part);
+done:
+    EQP__FREE(t.before, t.item);
     return code;
 }
 
-int eqp__tiles_finish(const eqp_tiles *tree, const eqp_tiles_items *items, double imbalance_tol, int *part,
-                      eqp_tiles_result *result)
+static int assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, bool jagged,
+                  int *part, eqp_balance_result *result)
 {
-    eqp_repair_result repair;
-    double *ones = NULL;
-    int code = EQP_OK;
-
-    if (!items->weight) {
-        code = eqp_array_create(&ones, items->n, sizeof *ones);
-        for (int64_t i = 0; !code && i < items->n; i++) {
-            ones[i] = 1;
-        }
-    }
-    const double *weight = items->weight ? items->weight : ones;
-    if (!code && isfinite(imbalance_tol)) {
-        code = eqp__parts_repair(items->n, weight, NULL, tree->plan.nparts, tree->share, imbalance_tol, part, &repair);
-        result->imbalance = repair.imbalance;
-        result->imbalance_unrepaired = repair.imbalance_before;
-        result->repaired = repair.moved;
-    } else if (!code) {
-        eqp_part_loads loads;
-        code = eqp__parts_load(items->n, weight, part, tree->plan.nparts, tree->share, NULL, &loads);
-        result->imbalance = result->imbalance_unrepaired = loads.imbalance;
-    }
-    free(ones);
-    return code;
+    EQP__CHECK(eqp__tiles_cut_all(comm, items, options, jagged, MOST_GATHERED, part));
+    EQP__CHECK(eqp__repair_all(comm, items, options, options->imbalance_tol, part, result));
+    return eqp__relabel_all(comm, items, items->part_now, options, part, NULL);
 }
 
-int eqp__tiles_create(const eqp_tiles_items *items, const eqp_tiles_options *options, int *part, eqp_tiles **tree,
-                      eqp_tiles_result *result)
+static int assign_tiles(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                        eqp_balance_result *result)
 {
-    eqp__tile_item *item = NULL, *spare = NULL;
-    eqp__tile_scope scope = eqp__tile_scope_nothing();
-    eqp_tiles *t = NULL;
-    int *found = NULL;
-    eqp_tiles_result r = {0};
-    int code = items ? eqp__tiles_check(options) : EQP_ERR_ARGUMENT;
+    return assign(comm, items, options, false, part, result);
+}
 
-    code = code ? code : eqp__tile_scope_add(items, &scope);
-    if (code || (code = tree_open(options, &t)) || (code = eqp_array_create(&item, items->n, sizeof *item)) ||
-        (code = eqp_array_create(&spare, items->n, sizeof *spare)) ||
-        (part && (code = eqp_array_create(&found, items->n, sizeof *found)))) {
-        goto done;
-    }
-    t->grid = eqp__tile_grid_of(&scope);
-    eqp__tiles_pack(items, &scope, &t->grid, item);
-    EQP_TRY(plan_columns(options, item, items->n, spare, t));
-    code = eqp__tiles_bisect(&t->plan, items->n, item, spare, 0, options->nparts, t->cut, found);
-    if (code || (part && (code = eqp__tiles_finish(t, items, options->imbalance_tol, found, &r)))) {
-        goto done;
-    }
-    r.columns = t->columns;
-    if (part && items->n > 0) {
-        memcpy(part, found, (size_t)items->n * sizeof *part);
-    }
-    if (tree) {
-        *tree = t;
-        t = NULL;
-    }
-    if (result) {
-        *result = r;
+static int assign_jagged(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                         eqp_balance_result *result)
+{
+    return assign(comm, items, options, true, part, result);
+}
+
+static int relabel_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part)
+{
+    eqp_overlap *overlap = NULL;
+    int64_t n = 0;
+    int *number = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&number, options->nparts, sizeof *number));
+    EQP_TRY(eqp__overlaps_collect(items->n, part, items->part_now, items->weight, options->nparts, &n, &overlap));
+    EQP_TRY(eqp__parts_relabel(options->nparts, options->share, n, overlap, number));
+    for (int64_t i = 0; i < items->n; i++) {
+        part[i] = number[part[i]];
     }
 done:
-    EQP__FREE(item, spare, found);
-    eqp__tiles_free(t);
+    EQP__FREE(number, overlap);
     return code;
 }
+
+static int assign_alone(const eqp_balance_items *items, const eqp_balance_options *options, bool jagged, int *part,
+                        eqp_balance_result *result)
+{
+    eqp_repair_result repaired;
+
+    EQP__CHECK(eqp__tiles_cut(items, options, jagged, part));
+    EQP__CHECK(eqp__parts_repair(items->n, items->weight, NULL, options->nparts, options->share, options->imbalance_tol,
+                                 part, &repaired));
+    result->imbalance_unrepaired = repaired.imbalance_before;
+    result->repaired = repaired.moved;
+    return items->part_now != NULL ? relabel_alone(items, options, part) : EQP_OK;
+}
+
+static int tiles_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                       eqp_balance_result *result)
+{
+    return assign_alone(items, options, false, part, result);
+}
+
+static int jagged_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                        eqp_balance_result *result)
+{
+    return assign_alone(items, options, true, part, result);
+}
+
+enum { FLAGS = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_NEEDS_SOURCES | EQP_NEEDS_UNITS | EQP_CAN_EVEN };
+
+/* `tiles` has the first option, `jagged` both. */
+static const eqp_option own_options[] = {{"aspect", EQP_OPTION_REAL, offsetof(own_settings, aspect), 0, true, INFINITY,
+                                          NULL, "cost of a source that two parts share, in shared targets"},
+                                         {"columns", EQP_OPTION_INT, offsetof(own_settings, columns), 1, false,
+                                          MOST_COLUMNS, NULL,
+                                          "parts per strip; without it those that share least by an estimate"}};
+
+const eqp_method eqp__method_tiles = {.name = "tiles",
+                                      .summary = "equal work by bisection of targets, sources and what lies between",
+                                      .flags = FLAGS,
+                                      .assign = assign_tiles,
+                                      .assign_alone = tiles_alone,
+                                      .noptions = 1,
+                                      .option = own_options};
+
+const eqp_method eqp__method_jagged = {.name = "jagged",
+                                       .summary = "equal work in strips of targets, each cut along its sources",
+                                       .flags = FLAGS,
+                                       .assign = assign_jagged,
+                                       .assign_alone = jagged_alone,
+                                       .noptions = 2,
+                                       .option = own_options};

@@ -66,7 +66,7 @@ int64_t eqp__tiles_cut_few(eqp__tile_near *list, int64_t n, int64_t unit, int64_
     while (j < n && (double)(before + list[j].weight + unit) < target) {
         before += list[j++].weight + unit;
     }
-    if (j < n && eqp__tiles_take(target, before, before + list[j].weight + unit)) {
+    if (j < n && !(target - (double)before < (double)(before + list[j].weight + unit) - target)) {
         before += list[j++].weight + unit;
     }
     *load = before;
@@ -284,7 +284,7 @@ void eqp__tiles_divide(const eqp__tile_item *item, int64_t n, const eqp__tile_cu
 
 static void assign(const bisection *b, const eqp__tile_item *item, int64_t n, int part)
 {
-    for (int64_t i = 0; b->part && i < n; i++) {
+    for (int64_t i = 0; i < n; i++) {
         b->part[item[i].order] = part;
     }
 }
@@ -323,7 +323,7 @@ static void bisect(bisection *b, eqp__tile_item *item, eqp__tile_item *spare, in
     }
     int64_t nleft = n > 0 ? find_cut(b, &k, &box, cut) : 0;
     if (nparts == 2) {
-        for (int64_t i = 0; b->part && i < n; i++) {
+        for (int64_t i = 0; i < n; i++) {
             b->part[item[i].order] = first + eqp__tile_is_right(&item[i], k.reader, cut);
         }
         return;

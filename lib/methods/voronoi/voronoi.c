@@ -185,16 +185,15 @@ done:
  * fill_empty() places them. */
 static int begin(const sample *s, const double *share, eqp_voronoi *v)
 {
-    const eqp_tiles_items items = {s->n, s->x, NULL, s->weight};
-    eqp_tiles_options options = eqp__tiles_options_defaults();
+    const eqp_balance_items items = {.n = s->n, .point = s->x, .weight = s->weight};
+    eqp_balance_options options = eqp_balance_options_defaults();
     double *sum = NULL;
     int *part = NULL, code;
 
     options.nparts = v->nparts;
     options.share = share;
-    options.imbalance_tol = INFINITY;
     EQP_TRY(EQP__ARRAYS(EQP__ARRAY(part, s->n), EQP__ARRAY(sum, 4 * (int64_t)v->nparts)));
-    EQP_TRY(eqp__tiles_create(&items, &options, part, NULL, NULL));
+    EQP_TRY(eqp__tiles_cut(&items, &options, false, part));
     eqp__voronoi_gravity(&s->cells, v, part, 1, sum);
     for (int p = 0; p < v->nparts; p++) {
         v->bias[p] = sum[4 * (int64_t)p + 3] > 0 ? 0 : -INFINITY;
