@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Algorithm 5 of Pearce 2014, corrected and as printed. */
+/* Algorithm 5 of Pearce 2014, with its sign corrected. */
 #include "methods/diffusion/diffusion.h"
 
 #include "base/internal.h"
@@ -12,14 +12,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-int eqp__diffusion_check(const eqp_diffusion_options *o, int nparts)
-{
-    EQP__FAIL_IF(o->size != sizeof *o || !(o->gamma >= 0.0) || o->gamma > 1.0 || !(o->threshold >= 0.0) || o->steps < 1,
-                 EQP_ERR_ARGUMENT);
-    EQP__FAIL_IF(o->as_printed && o->share != NULL, EQP_ERR_ARGUMENT);
-    return eqp__shares_check(nparts, o->share);
-}
 
 double eqp__diffusion_stable(const eqp_part_graph_view *graph)
 {
@@ -74,18 +66,13 @@ double eqp__diffusion_imbalance(const eqp__diffusion *d)
     return d->mean > 0.0 ? eqp__diffusion_largest(d) / d->mean - 1.0 : 0.0;
 }
 
-static void begin_step(eqp__diffusion *d)
-{
-    for (int p = 0; p < d->graph.nparts; p++) {
-        d->relative[p] = d->load[p] / d->scale[p];
-    }
-}
-
 void eqp__diffusion_step(eqp__diffusion *d, double *flow)
 {
     const eqp_part_graph_view *g = &d->graph;
 
-    begin_step(d);
+    for (int p = 0; p < g->nparts; p++) {
+        d->relative[p] = d->load[p] / d->scale[p];
+    }
     for (int p = 0; p < g->nparts; p++) {
         for (int64_t k = g->neighbour_first[p]; k < g->neighbour_first[p + 1]; k++) {
             const double comes = d->rate[k] * (d->relative[g->neighbour[k]] - d->relative[p]);
@@ -111,9 +98,9 @@ static double step_with_elements(eqp__diffusion *d, crowd *c)
     const eqp_part_graph_view *g = &d->graph;
     double most = 0.0;
 
-    begin_step(d);
     c->rests = true;
     for (int p = 0; p < g->nparts; p++) {
+        d->relative[p] = d->load[p] / d->scale[p];
         c->per_load[p] = d->load[p] > 0.0 ? c->elements[p] / d->load[p] : 0.0;
     }
     for (int p = 0; p < g->nparts; p++) {
@@ -134,85 +121,41 @@ static double step_with_elements(eqp__diffusion *d, crowd *c)
     return most;
 }
 
-/* One step by lines 6 to 8 and 10 of Algorithm 5 as printed. */
-static double step_as_printed(eqp__diffusion *d, crowd *c)
-{
-    const eqp_part_graph_view *g = &d->graph;
-    double most = -INFINITY;
-
-    begin_step(d);
-    for (int p = 0; p < g->nparts; p++) {
-        double sum = 0.0;
-        for (int64_t k = g->neighbour_first[p]; k < g->neighbour_first[p + 1]; k++) {
-            sum += d->rate[k] * (d->relative[p] - d->relative[g->neighbour[k]]);
-        }
-        const double moved = c->elements[p] * sum;
-        d->load[p] += sum;
-        c->elements[p] += moved;
-        most = fmax(most, moved);
-    }
-    return most;
-}
-
-static int open_crowd(const eqp_part_graph_view *g, crowd *c)
-{
-    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(c->elements, g->nparts), EQP__ARRAY(c->per_load, g->nparts)));
-    for (int p = 0; p < g->nparts; p++) {
-        c->elements[p] = (double)g->elements[p];
-    }
-    return EQP_OK;
-}
-
-/* Simulates the steps. record: [2][steps] largest load, most elements received; above: steps that began above the
- * threshold. */
-static int simulate(eqp__diffusion *d, crowd *c, const eqp_diffusion_options *o, double *record, int64_t *above)
+/* Simulates the steps. record: [2][steps] largest load, most elements received. Returns the number of steps that began
+ * above the threshold. */
+static int64_t simulate(eqp__diffusion *d, crowd *c, const eqp_diffusion_options *o, double *load_max,
+                        double *moved_max)
 {
     double imbalance = eqp__diffusion_imbalance(d);
+    int64_t above = 0;
 
-    *above = 0;
     for (int64_t s = 0; s < o->steps; s++) {
-        *above += imbalance > o->threshold;
-        if (c->rests) {
-            record[o->steps + s] = record[o->steps + s - 1];
-            record[s] = record[s - 1];
-            continue;
-        }
-        record[o->steps + s] = o->as_printed ? step_as_printed(d, c) : step_with_elements(d, c);
-        record[s] = eqp__diffusion_largest(d);
-        EQP__FAIL_IF(!isfinite(record[s]) || !isfinite(record[o->steps + s]), EQP_ERR_OVERFLOW);
-        imbalance = d->mean > 0.0 ? record[s] / d->mean - 1.0 : 0.0;
+        above += imbalance > o->threshold;
+        moved_max[s] = c->rests ? moved_max[s - 1] : step_with_elements(d, c);
+        load_max[s] = eqp__diffusion_largest(d);
+        imbalance = eqp__diffusion_imbalance(d);
     }
-    return EQP_OK;
+    return above;
 }
 
 int eqp__diffusion_simulate(const eqp_part_graph *graph, const eqp_diffusion_options *options, double *load_max,
                             double *moved_max, int64_t *convergence_steps)
 {
-    EQP_REQUIRE(graph && convergence_steps);
     const eqp_part_graph_view view = eqp__part_graph_arrays(graph);
-    const eqp_diffusion_options usual = eqp__diffusion_options_defaults(), *o = options != NULL ? options : &usual;
-    const double stable = eqp__diffusion_stable(&view);
     eqp__diffusion d = {.scale = NULL};
     crowd c = {.elements = NULL};
-    double *record = NULL;
-    int64_t above = 0;
-    int code = eqp__diffusion_check(o, view.nparts);
+    int code;
 
-    EQP__FAIL_IF(code != EQP_OK || (o->gamma > stable && !o->as_printed), EQP_ERR_ARGUMENT);
-    EQP_TRY(o->steps > INT64_MAX / 2 ? EQP_ERR_OVERFLOW : eqp_array_create(&record, 2 * o->steps, sizeof *record));
     EQP_TRY(eqp__diffusion_open(&view, view.measured != NULL ? view.measured : view.load,
-                                o->gamma > 0.0 ? o->gamma : stable, o->share, &d));
-    EQP_TRY(isfinite(d.mean) ? open_crowd(&view, &c) : EQP_ERR_OVERFLOW);
-    EQP_TRY(simulate(&d, &c, o, record, &above));
-    if (load_max != NULL) {
-        memcpy(load_max, record, (size_t)o->steps * sizeof *record);
+                                options->gamma > 0.0 ? options->gamma : eqp__diffusion_stable(&view), options->share,
+                                &d));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(c.elements, view.nparts), EQP__ARRAY(c.per_load, view.nparts)));
+    for (int p = 0; p < view.nparts; p++) {
+        c.elements[p] = (double)view.elements[p];
     }
-    if (moved_max != NULL) {
-        memcpy(moved_max, record + o->steps, (size_t)o->steps * sizeof *record);
-    }
-    *convergence_steps = above;
+    *convergence_steps = simulate(&d, &c, options, load_max, moved_max);
 done:
-    EQP__FREE(record, c.elements, c.per_load);
+    EQP__FREE(c.elements, c.per_load);
     eqp__diffusion_close(&d);
     return code;
 }

@@ -5,49 +5,31 @@
 
 #include "cost/elements.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 typedef struct eqp_diffusion_options {
-    size_t size;      /**< of this struct as its caller knows it: set by eqp__diffusion_options_defaults() */
     double gamma;     /**< fraction of a difference that flows in a step, > 0; 0: the largest stable one, 1 / (d + 1) */
     double threshold; /**< imbalance at which to stop, a fraction >= 0 */
     int64_t steps;    /**< steps to simulate, or the most to carry out; >= 1 */
     const double *share; /**< [nparts] target fractions > 0, sum 1 within 1e-9; NULL: equal (borrowed) */
-    bool as_printed;     /**< simulation: Algorithm 5 with its misprints, any gamma up to 1, equal shares */
 } eqp_diffusion_options;
 
 /** Stable, 1000 steps, imbalance up to 2 %, equal shares. */
 static inline eqp_diffusion_options eqp__diffusion_options_defaults(void)
 {
-    eqp_diffusion_options options;
-
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    options.threshold = 0.02;
-    options.steps = 1000;
-    return options;
+    return (eqp_diffusion_options){.threshold = 0.02, .steps = 1000};
 }
 
 /** Simulates diffusion on a graph of parts, for Pearce's eq. 3.6. Loads are the measured ones if the graph has them,
  * else the expected ones; elements follow the load, each with the mean load of the part that it leaves.
- * Imbalance is the largest load / (nparts x share) over the mean load, - 1; with equal shares max / mean - 1. Without
- * options->as_printed it never grows from step to step, and the sums of loads and of elements are conserved.
- *
- * With options->as_printed, for comparison: L_i grows by the sum of gamma (L_i - L_j) and the elements by the elements
- * times this sum, all from the loads before the step; so loads diverge.
- *
- * Local, O(steps (nparts + pairs of neighbours)), deterministic.
- * \param[in]  graph              (borrowed)
- * \param[in]  options            NULL: eqp__diffusion_options_defaults() (borrowed)
- * \param[out] load_max           [steps] largest load / (nparts x share) after each step; NULL: not wanted
- * \param[out] moved_max          [steps] most elements that a part receives in each step (as printed: largest value of
- *                                line 7); NULL: not wanted
+ * Imbalance is the largest load / (nparts x share) over the mean load, - 1; with equal shares max / mean - 1. It never
+ * grows from step to step, and the sums of loads and of elements are conserved. Local, O(steps (nparts + pairs of
+ * neighbours)), deterministic.
+ * \param[in]  options            gamma at most 1 / (d + 1) (borrowed)
+ * \param[out] load_max           [steps] largest load / (nparts x share) after each step
+ * \param[out] moved_max          [steps] most elements that a part receives in each step
  * \param[out] convergence_steps  steps that began with an imbalance above options->threshold
- * \return EQP_OK; EQP_ERR_ARGUMENT for invalid options, including a gamma above 1 / (d + 1); EQP_ERR_OVERFLOW if loads
- *         diverge beyond the range of double; EQP_ERR_MEMORY. Outputs are unchanged on error */
+ * \return EQP_OK or EQP_ERR_MEMORY */
 int eqp__diffusion_simulate(const eqp_part_graph *graph, const eqp_diffusion_options *options, double *load_max,
                             double *moved_max, int64_t *convergence_steps);
 
@@ -65,11 +47,8 @@ int eqp__diffusion_simulate(const eqp_part_graph *graph, const eqp_diffusion_opt
  * graph, since parts get and lose neighbours as elements move. Local, a few times O(edges) for each round and each
  * layer of elements that moves, deterministic.
  * \param[in]  elements  elements with their present parts (borrowed)
- * \param[in]  nparts    >= 1
- * \param[in]  options   NULL: eqp__diffusion_options_defaults() (borrowed)
  * \param[out] part      [n] 0 to nparts - 1, may be elements->part; unchanged on error
- * \return EQP_OK, even if the threshold is out of reach; EQP_ERR_ARGUMENT for invalid options, including as_printed;
- *         the codes of eqp__part_graph_create() */
+ * \return EQP_OK, even if the threshold is out of reach; the codes of eqp__part_graph_create() */
 int eqp__diffusion_move(const eqp_elements *elements, int nparts, const eqp_diffusion_options *options, int *part);
 
 typedef struct eqp__diffusion {
@@ -80,9 +59,6 @@ typedef struct eqp__diffusion {
     double *relative; /* [nparts] load / scale at the beginning of the step */
     double *rate;     /* [links of the graph] flow per unit difference of `relative` */
 } eqp__diffusion;
-
-/* Checks the options as far as that needs no graph. EQP_OK or EQP_ERR_ARGUMENT. */
-int eqp__diffusion_check(const eqp_diffusion_options *options, int nparts);
 
 /* Largest gamma for which every new load is a mean of old loads. */
 double eqp__diffusion_stable(const eqp_part_graph_view *graph);

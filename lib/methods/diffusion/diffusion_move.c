@@ -5,6 +5,7 @@
 #include "base/internal.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -287,19 +288,16 @@ done:
 
 int eqp__diffusion_move(const eqp_elements *elements, int nparts, const eqp_diffusion_options *options, int *part)
 {
-    EQP_REQUIRE(elements && elements->n >= 0 && (elements->n == 0 || (elements->part && part)));
-    const eqp_diffusion_options usual = eqp__diffusion_options_defaults(), *o = options != NULL ? options : &usual;
     mover m = {.least = INFINITY};
-    int64_t steps = o->steps;
-    int code = eqp__diffusion_check(o, nparts);
+    int64_t steps = options->steps;
+    int code;
 
-    EQP__FAIL_IF(code != EQP_OK || o->as_printed, EQP_ERR_ARGUMENT);
     if (elements->n == 0) {
         return EQP_OK;
     }
     EQP_TRY(open_mover(elements, nparts, &m));
     while (steps > 0) {
-        EQP_TRY(do_round(&m, nparts, o, &steps));
+        EQP_TRY(do_round(&m, nparts, options, &steps));
     }
     memcpy(part, m.part, (size_t)elements->n * sizeof *part);
 done:

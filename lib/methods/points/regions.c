@@ -304,9 +304,9 @@ static int find_in_tree(const eqp_regions *r, const double x[3])
 int eqp_regions_find(const eqp_regions *regions, const double place[3])
 {
     uint64_t key = 0;
-    int low = 0, high = regions != NULL ? regions->nfilled : 0, cell = 0;
+    int cell = 0;
 
-    if (regions == NULL || (high == 0 && regions->nnodes == 0) || place == NULL || !isfinite(place[0]) ||
+    if (regions == NULL || (regions->nfilled == 0 && regions->nnodes == 0) || place == NULL || !isfinite(place[0]) ||
         !isfinite(place[1]) || !isfinite(place[2])) {
         return -1;
     }
@@ -314,17 +314,10 @@ int eqp_regions_find(const eqp_regions *regions, const double place[3])
         return find_in_tree(regions, place);
     }
     if (regions->cells != NULL) {
-        return eqp__voronoi_parts(regions->cells, 1, place, &cell) == EQP_OK ? regions->part_of[cell] : -1;
+        eqp__voronoi_parts(regions->cells, 1, place, &cell);
+        return regions->part_of[cell];
     }
-    if (key_of(regions, place, &key) != EQP_OK) {
-        return -1;
-    }
-    while (high - low > 1) { /* the last interval whose first key is <= key */
-        const int middle = low + (high - low) / 2;
-        low = regions->cut[middle] <= key ? middle : low;
-        high = regions->cut[middle] <= key ? high : middle;
-    }
-    return regions->filled[low];
+    return key_of(regions, place, &key) == EQP_OK ? regions->filled[eqp__regions_interval(regions, key)] : -1;
 }
 
 int eqp_regions_box(const eqp_regions *regions, int part, double low[3], double high[3])

@@ -42,6 +42,9 @@ int eqp__regions_make(MPI_Comm comm, eqp_regions *r, const eqp_points *points, c
 /* Allocates empty regions, in which a method may store its cells. Freed by eqp_regions_free(). Local. */
 int eqp__regions_open(int nparts, eqp_regions **regions);
 
+/* The last interval of the curve, an index of `cut` and `filled`, whose first key is <= key. Local. */
+int eqp__regions_interval(const eqp_regions *r, uint64_t key);
+
 /* Broadcasts cells from rank 0. v: opened on all ranks. Collective. */
 int eqp__cells_share(MPI_Comm comm, int rank, eqp_voronoi *v);
 

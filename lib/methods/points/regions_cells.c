@@ -293,7 +293,7 @@ static void walk_tree(query *q)
     }
 }
 
-static int interval_of(const eqp_regions *r, uint64_t key)
+int eqp__regions_interval(const eqp_regions *r, uint64_t key)
 {
     int low = 0, high = r->nfilled;
 
@@ -328,7 +328,7 @@ static void walk_curve(query *q, int level, uint64_t key)
     if (!is_touching(q, low, high)) {
         return;
     }
-    const int first = interval_of(r, key), last = interval_of(r, key + (keys - 1));
+    const int first = eqp__regions_interval(r, key), last = eqp__regions_interval(r, key + (keys - 1));
     if (first == last) {
         take(q, r->filled[first]);
         return;

@@ -7,10 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 typedef struct eqp_voronoi_options {
-    size_t size;         /**< of this struct as its caller knows it: set by eqp__voronoi_options_defaults() */
     const double *share; /**< [nparts] target fractions > 0, sum 1 within 1e-9; NULL: equal (borrowed for the call) */
     double tolerance;    /**< wanted imbalance (more/methods.h), >= 0: the search ends once it is reached */
     int64_t iterations;  /**< most searches of all points for fixed centres, >= 1 */
@@ -20,14 +18,7 @@ typedef struct eqp_voronoi_options {
 
 static inline eqp_voronoi_options eqp__voronoi_options_defaults(void)
 {
-    eqp_voronoi_options options;
-
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    options.tolerance = 0.02;
-    options.iterations = 200;
-    options.sample = (int64_t)1 << 18;
-    return options;
+    return (eqp_voronoi_options){.tolerance = 0.02, .iterations = 200, .sample = (int64_t)1 << 18};
 }
 
 /** Centres and biases. Opaque; several threads may read it. */
@@ -46,22 +37,17 @@ typedef struct eqp_voronoi eqp_voronoi;
  * reach the tolerance. A part without a place of its own gets no points, and eqp__voronoi_parts() never returns it.
  *
  * Local, deterministic; a search of all points takes O(n log nparts).
- * \param[in]  n        >= 0
  * \param[in]  point    [n][3] finite (borrowed for the call)
- * \param[in]  weight   [n] finite, >= 0; NULL: 1. Weights that sum to zero count as 1 each (borrowed for the call)
- * \param[in]  nparts   >= 1
- * \param[in]  options  options of the search
+ * \param[in]  weight   [n] finite, >= 0. Weights that sum to zero count as 1 each (borrowed for the call)
  * \param[out] voronoi  owned by the caller: eqp__voronoi_free(); unchanged on error
- * \return EQP_OK, EQP_ERR_MEMORY, or EQP_ERR_ARGUMENT for an invalid option or value */
+ * \return EQP_OK or EQP_ERR_MEMORY */
 int eqp__voronoi_create(int64_t n, const double *point, const double *weight, int nparts,
                         const eqp_voronoi_options *options, eqp_voronoi **voronoi);
 
-/** Finds the parts of points. Of cells that tie in equation 2.9 the lowest number wins. If eqp__voronoi_create() got no
- * points, everything belongs to part 0. Local, O(n log nparts).
- * \param[in]  point  [n][3] finite; may lie outside the box of the points that made the cells (borrowed)
- * \param[out] part   [n] 0 to nparts - 1; unchanged on error
- * \return EQP_OK or EQP_ERR_ARGUMENT */
-int eqp__voronoi_parts(const eqp_voronoi *voronoi, int64_t n, const double *point, int *part);
+/** Finds the parts of points [n][3], finite, which may lie outside the box of the points that made the cells. Of cells
+ * that tie in equation 2.9 the lowest number wins. If eqp__voronoi_create() got no points, everything belongs to part
+ * 0. Local, O(n log nparts). */
+void eqp__voronoi_parts(const eqp_voronoi *voronoi, int64_t n, const double *point, int *part);
 
 void eqp__voronoi_free(eqp_voronoi *voronoi);
 
