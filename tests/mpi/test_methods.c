@@ -115,7 +115,7 @@ static void check_problem(MPI_Comm comm, problem is)
 
     problems++;
     for (int m = 0; m <= eqp_method_count(); m++) {
-        const eqp_method *method = m < eqp_method_count() ? eqp_method_at(m) : eqp__method_repair_row();
+        const eqp_method *method = m < eqp_method_count() ? eqp_method_at(m) : &eqp__method_repair;
         int part[MOST_ITEMS];
         eqp_balance_result r;
         /* Each of the slowest methods runs on a third of the problems. */
@@ -244,7 +244,7 @@ MPI_TEST(capacities_hold)
     }
     options.capacity = capacity;
     for (int m = 0; m <= eqp_method_count(); m++) {
-        const eqp_method *method = m < eqp_method_count() ? eqp_method_at(m) : eqp__method_repair_row();
+        const eqp_method *method = m < eqp_method_count() ? eqp_method_at(m) : &eqp__method_repair;
         int64_t fill[PARTS] = {0};
         int part[MOST_ITEMS];
         eqp_balance_result r;

@@ -428,7 +428,7 @@ TEST(pins_link_their_items_in_a_row)
     eqp__links links = {.first = NULL};
 
     assert_ok(eqp__hypergraph_create(4, NULL, first, pin, &graph));
-    assert_ok(eqp__hypergraph_weigh(graph, 2, id, cost));
+    eqp__hypergraph_weigh(graph, 2, id, cost);
     assert_ok(eqp__links_of_pins(graph, &links));
     for (int64_t i = 0; i < 4; i++) {
         for (int64_t k = links.first[i]; k < links.first[i + 1]; k++) {

@@ -193,42 +193,32 @@ TEST(any_spread_of_ids_makes_the_same_graph_as_a_plain_sort)
     }
 }
 
-TEST(cut_counts_every_part_beyond_the_first)
+TEST(edges_get_the_weights_of_their_ids)
 {
+    int64_t id[IDS];
+    double weight[IDS];
+
+    for (int64_t k = 0; k < IDS; k++) {
+        int64_t at = k;
+        for (; at > 0 && id[at - 1] > id_of(k); at--) {
+            id[at] = id[at - 1];
+        }
+        id[at] = id_of(k);
+    }
+    for (int64_t k = 0; k < IDS; k++) {
+        weight[k] = (double)(which_id(id[k]) + 2);
+    }
     for (int round = 0; round < 300; round++) {
         units u;
         FREED(eqp_hypergraph) *graph = NULL;
-        int part[UNITS];
-        double cut = -1, expected = 0, weight[IDS];
-        int64_t n = below(UNITS + 1), id[IDS];
+        int64_t n = below(UNITS + 1);
         draw_units(&u, n);
-        for (int64_t v = 0; v < n; v++) {
-            part[v] = (int)below(5);
-        }
-        for (int64_t k = 0; k < IDS; k++) {
-            int seen[5] = {0}, parts = 0;
-            for (int64_t v = 0; v < n; v++) {
-                parts += u.touches[v][k] && !seen[part[v]];
-                seen[part[v]] |= u.touches[v][k];
-            }
-            expected += parts > 1 ? (double)((k + 2) * (parts - 1)) : 0;
-        }
-        int64_t order[IDS];
-        for (int64_t k = 0; k < IDS; k++) {
-            int64_t at = k;
-            for (; at > 0 && id_of(order[at - 1]) > id_of(k); at--) {
-                order[at] = order[at - 1];
-            }
-            order[at] = k;
-        }
-        for (int64_t k = 0; k < IDS; k++) {
-            id[k] = id_of(order[k]);
-            weight[k] = (double)(order[k] + 2);
-        }
         assert_ok(eqp__hypergraph_create(n, NULL, u.first, u.pin, &graph));
-        assert_ok(eqp__hypergraph_weigh(graph, IDS, id, weight));
-        assert_ok(eqp__hypergraph_cut(graph, 5, part, &cut));
-        assert_true(cut == expected);
+        eqp__hypergraph_weigh(graph, IDS - 1, id, weight); /* the last id is not in the table */
+        const eqp_hypergraph_view g = eqp__hypergraph_arrays(graph);
+        for (int64_t e = 0; e < g.nedges; e++) {
+            assert_true(g.edge_weight[e] == (g.edge_id[e] == id[IDS - 1] ? 1 : (double)(which_id(g.edge_id[e]) + 2)));
+        }
     }
 }
 
@@ -243,23 +233,4 @@ TEST(weights_of_units_are_kept)
     assert_memory_equal(g.vertex_weight, weight, sizeof weight);
     assert_int_equal(g.nedges, 1);
     assert_int_equal(g.edge_id[0], 9);
-}
-
-TEST(wrong_units_make_no_graph)
-{
-    const int64_t first[3] = {0, 1, 2}, falling[3] = {0, 2, 1}, late[3] = {1, 1, 2};
-    const int64_t pin[2] = {1, 1}, negative[2] = {1, -1}, unordered[2] = {3, 3};
-    const double bad[2] = {1, -1}, good[2] = {1, 1};
-    FREED(eqp_hypergraph) *graph = NULL;
-
-    assert_refused(eqp__hypergraph_create(-1, NULL, first, pin, &graph));
-    assert_refused(eqp__hypergraph_create(2, NULL, falling, pin, &graph));
-    assert_refused(eqp__hypergraph_create(2, NULL, late, pin, &graph));
-    assert_refused(eqp__hypergraph_create(2, NULL, first, negative, &graph));
-    assert_refused(eqp__hypergraph_create(2, bad, first, pin, &graph));
-    assert_null(graph);
-    assert_ok(eqp__hypergraph_create(2, NULL, first, pin, &graph));
-    assert_refused(eqp__hypergraph_weigh(graph, 2, unordered, good));
-    assert_refused(eqp__hypergraph_weigh(graph, 2, first, bad));
-    assert_true(eqp__hypergraph_arrays(graph).edge_weight[0] == 1);
 }

@@ -33,7 +33,7 @@ TEST(loads_and_imbalance_are_those_of_the_definition)
 TEST(nothing_has_no_imbalance)
 {
     const double weight[2] = {0, 0};
-    const int part[2] = {0, 0}, outside[2] = {0, 3};
+    const int part[2] = {0, 0};
     eqp_part_loads loads = {.empty = -1};
 
     assert_ok(eqp__parts_load(0, NULL, NULL, 4, NULL, NULL, &loads));
@@ -41,8 +41,6 @@ TEST(nothing_has_no_imbalance)
     assert_int_equal(loads.empty, 4);
     assert_ok(eqp__parts_load(2, weight, part, 3, NULL, NULL, &loads));
     assert_true(loads.imbalance == 0);
-    assert_int_equal(loads.empty, 2);
-    assert_refused(eqp__parts_load(2, weight, outside, 3, NULL, NULL, &loads));
     assert_int_equal(loads.empty, 2);
 }
 
@@ -169,21 +167,4 @@ TEST(parts_of_unequal_share_do_not_change_places)
     }
     assert_int_equal(number[0], 2);
     assert_int_equal(number[1], 3);
-}
-
-TEST(wrong_overlaps_are_refused)
-{
-    const eqp_overlap outside = {0, 5, 1}, negative = {0, 1, -1};
-    const int fresh[1] = {5}, now[1] = {0};
-    int number[2] = {-7, -7};
-    int64_t count = -7;
-    eqp_overlap *list = NULL;
-
-    assert_refused(eqp__parts_relabel(2, NULL, 1, &outside, number));
-    assert_refused(eqp__parts_relabel(2, NULL, 1, &negative, number));
-    assert_refused(eqp__parts_relabel(0, NULL, 0, NULL, number));
-    assert_int_equal(number[0], -7);
-    assert_refused(eqp__overlaps_collect(1, fresh, now, NULL, 2, &count, &list));
-    assert_int_equal(count, -7);
-    assert_null(list);
 }

@@ -17,17 +17,15 @@ static int below(int n)
     return (int)eqp_random_below(17, 1, draws++, (uint64_t)n);
 }
 
-static void check_result(int64_t n, const double *weight, int nparts, const double *share, double tol, const int *part,
-                         const eqp_repair_result *r)
+/* The loads of repaired parts: their imbalance exceeds neither the tolerance nor the former one. */
+static eqp_part_loads loads_of(int64_t n, const double *weight, int nparts, const double *share, double tol,
+                               const int *part, const eqp_repair_result *r)
 {
     eqp_part_loads loads;
 
     assert_ok(eqp__parts_load(n, weight, part, nparts, share, NULL, &loads));
-    assert_true(fabs(loads.imbalance - r->imbalance) <= 1e-9);
-    assert_int_equal(loads.empty, r->empty);
-    assert_int_equal(r->within, loads.imbalance <= tol + 1e-9);
-    assert_true(r->imbalance <= fmax(r->imbalance_before, tol) + 1e-9);
-    assert_true(r->imbalance >= r->imbalance_floor - 1e-9);
+    assert_true(loads.imbalance <= fmax(r->imbalance_before, tol) + 1e-9);
+    return loads;
 }
 
 TEST(fine_items_always_reach_the_tolerance)
@@ -57,8 +55,7 @@ TEST(fine_items_always_reach_the_tolerance)
         double tol = biggest / (total * smallest);
         eqp_repair_result r;
         assert_ok(eqp__parts_repair(n, weight, NULL, nparts, share, tol, part, &r));
-        check_result(n, weight, nparts, share, tol, part, &r);
-        assert_true(r.within);
+        assert_true(loads_of(n, weight, nparts, share, tol, part, &r).imbalance <= tol + 1e-9);
     }
 }
 
@@ -79,9 +76,9 @@ TEST(coarse_items_come_near_the_best)
         }
         eqp_repair_result r;
         assert_ok(eqp__parts_repair(3 * nparts, weight, NULL, nparts, NULL, 0.05, part, &r));
-        check_result(3 * nparts, weight, nparts, NULL, 0.05, part, &r);
-        assert_true(r.imbalance <= 0.20);
-        assert_int_equal(r.empty, 0);
+        const eqp_part_loads loads = loads_of(3 * nparts, weight, nparts, NULL, 0.05, part, &r);
+        assert_true(loads.imbalance <= 0.20);
+        assert_int_equal(loads.empty, 0);
     }
 }
 
@@ -98,9 +95,8 @@ TEST(heavy_items_find_places_among_small_items)
         part[i] = weight[i] > 1 ? below(PARTS) : i * PARTS / N;
     }
     assert_ok(eqp__parts_repair(N, weight, NULL, PARTS, NULL, 0.02, part, &r));
-    check_result(N, weight, PARTS, NULL, 0.02, part, &r);
     assert_true(r.imbalance_before > 0.5);
-    assert_true(r.within);
+    assert_true(loads_of(N, weight, PARTS, NULL, 0.02, part, &r).imbalance <= 0.02 + 1e-9);
 }
 
 TEST(a_balanced_assignment_is_left_alone)
@@ -115,7 +111,6 @@ TEST(a_balanced_assignment_is_left_alone)
     }
     assert_ok(eqp__parts_repair(MAX_N, weight, NULL, 8, NULL, 0.02, part, &r));
     assert_int_equal(r.moved, 0);
-    assert_true(r.within);
     assert_memory_equal(part, before, sizeof part);
 }
 
@@ -133,7 +128,7 @@ TEST(a_small_excess_moves_few_items)
         part[i] = 0;
     }
     assert_ok(eqp__parts_repair(MAX_N, weight, NULL, 8, NULL, 0.02, part, &r));
-    assert_true(r.within);
+    assert_true(loads_of(MAX_N, weight, 8, NULL, 0.02, part, &r).imbalance <= 0.02 + 1e-9);
     /* Part 0 has ten extra items, of which at most one may stay. */
     assert_in_range(r.moved, 9, 10);
 }
@@ -149,7 +144,6 @@ TEST(items_at_the_end_of_a_run_go_to_the_neighbour)
         part[i] = i < 40 ? 0 : i < 60 ? 1 : 2;
     }
     assert_ok(eqp__parts_repair(90, weight, NULL, 3, NULL, 0.0, part, &r));
-    assert_true(r.within);
     assert_int_equal(r.moved, 10);
     for (int i = 0; i < 90; i++) {
         assert_int_equal(part[i], i / 30);
@@ -176,12 +170,8 @@ TEST(items_go_where_they_share_hyperedges)
     weight[30] = weight[31] = 12; /* keeps the neighbour along the curve full */
     first[N] = N;
     assert_ok(eqp__hypergraph_create(N, weight, first, pin, &graph));
-    double cut_before, cut;
-    assert_ok(eqp__hypergraph_cut(graph, 4, part, &cut_before));
     assert_ok(eqp__parts_repair(N, weight, graph, 4, NULL, 0.2, part, &r));
-    assert_ok(eqp__hypergraph_cut(graph, 4, part, &cut));
-    assert_true(r.within);
-    assert_true(cut <= cut_before);
+    assert_true(loads_of(N, weight, 4, NULL, 0.2, part, &r).imbalance <= 0.2 + 1e-9);
     for (int i = 0; i < 30; i++) {
         assert_true(part[i] == 0 || (part[i] == 2 && i >= 10 && i < 20));
     }
@@ -199,21 +189,18 @@ TEST(no_part_stays_empty_where_items_suffice)
         }
         eqp_repair_result r;
         assert_ok(eqp__parts_repair(n, weight, NULL, nparts, NULL, 0.1, part, &r));
-        check_result(n, weight, nparts, NULL, 0.1, part, &r);
-        assert_int_equal(r.empty, n >= nparts ? 0 : nparts - n);
+        assert_int_equal(loads_of(n, weight, nparts, NULL, 0.1, part, &r).empty, n >= nparts ? 0 : nparts - n);
     }
 }
 
-TEST(an_item_too_large_is_reported)
+TEST(an_item_too_large_gets_a_part_of_its_own)
 {
     const double weight[5] = {100, 1, 1, 1, 1};
     int part[5] = {0, 0, 1, 1, 1};
     eqp_repair_result r;
 
     assert_ok(eqp__parts_repair(5, weight, NULL, 2, NULL, 0.02, part, &r));
-    assert_false(r.within);
-    assert_true(fabs(r.imbalance_floor - (100 / 52.0 - 1)) < 1e-12);
-    assert_true(fabs(r.imbalance - r.imbalance_floor) < 1e-12);
+    assert_near(loads_of(5, weight, 2, NULL, 0.02, part, &r).imbalance, 100 / 52.0 - 1, 1e-12);
     assert_int_equal(r.moved, 1);
     assert_int_equal(part[1], 1);
 }
@@ -225,9 +212,7 @@ TEST(a_tiny_share_may_stay_empty)
     eqp_repair_result r;
 
     assert_ok(eqp__parts_repair(3, weight, NULL, 2, share, 0.02, part, &r));
-    assert_true(r.within);
     assert_int_equal(r.moved, 0);
-    assert_int_equal(r.empty, 1);
 }
 
 TEST(the_same_input_gives_the_same_repair)
@@ -245,25 +230,5 @@ TEST(the_same_input_gives_the_same_repair)
     assert_ok(eqp__parts_repair(MAX_N, weight, NULL, 9, NULL, 0.01, one, &r1));
     assert_ok(eqp__parts_repair(MAX_N, weight, NULL, 9, NULL, 0.01, two, &r2));
     assert_memory_equal(one, two, sizeof one);
-    assert_true(r1.within);
     assert_int_equal(r1.moved, r2.moved);
-}
-
-TEST(wrong_arguments_change_nothing)
-{
-    const double weight[2] = {1, 1}, negative[2] = {1, -1};
-    int part[2] = {0, 0}, outside[2] = {0, 2};
-    eqp_repair_result r = {.moved = -7};
-    eqp_hypergraph *graph = NULL;
-    const int64_t first[2] = {0, 0};
-
-    assert_ok(eqp__hypergraph_create(1, NULL, first, NULL, &graph));
-    assert_refused(eqp__parts_repair(2, negative, NULL, 2, NULL, 0.02, part, &r));
-    assert_refused(eqp__parts_repair(2, weight, NULL, 2, NULL, 0.02, outside, &r));
-    assert_refused(eqp__parts_repair(2, weight, NULL, 2, NULL, NAN, part, &r));
-    assert_refused(eqp__parts_repair(2, weight, NULL, 0, NULL, 0.02, part, &r));
-    assert_refused(eqp__parts_repair(2, weight, graph, 2, NULL, 0.02, part, &r));
-    assert_int_equal(r.moved, -7);
-    assert_int_equal(part[1], 0);
-    eqp__hypergraph_free(graph);
 }

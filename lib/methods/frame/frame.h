@@ -22,12 +22,6 @@ typedef int eqp__assign(MPI_Comm comm, const eqp_balance_items *items, const eqp
 
 #include <stdint.h>
 
-/** A row for eqp_balance() that is not in the table. It keeps the present parts of the items, but moves as few items as
- * possible to reach the tolerance: along the curve, to parts that share their pins, to the emptiest parts. Items whose
- * part is unknown start from the part of the curve cut. The items may be distributed over the ranks in any way; if a
- * repair is needed, rank 0 makes it. Local. */
-const eqp_method *eqp__method_repair_row(void);
-
 /** Sets one of a method's own real options unless it is already set: a program replaces the method's default with a
  * better value. Local.
  * \return EQP_OK, EQP_ERR_UNKNOWN if the method has no such real option, EQP_ERR_ARGUMENT for a value out of range */
@@ -63,9 +57,10 @@ const char *eqp__method_library(const eqp_method *row);
 /* The method missing from this build that a word, `NAME` or `NAME:...`, names; NULL: none. */
 const eqp_method *eqp__method_lacking_find(const char *word);
 
-/* Methods outside the table. */
-extern const eqp_method eqp__method_auto;
-extern const eqp_method eqp__method_repair;
+/* Methods outside the table. `repair` keeps the present parts of the items, but moves as few items as possible to reach
+ * the tolerance: along the curve, to parts that share their pins, to the emptiest parts. Items whose part is unknown
+ * start from the part of the curve cut; rank 0 makes the repair. */
+extern const eqp_method eqp__method_auto, eqp__method_repair;
 
 /* Helpers of several methods. eqp_balance() passes items with `id`, `weight` and `particles` set where n > 0. */
 
@@ -200,11 +195,6 @@ int eqp__parts_relabel(int nparts, const double *share, int64_t noverlaps, const
  * \return EQP_OK, or EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_MPI on all ranks */
 int eqp__parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int *part, int nparts,
                         const double *share, double *load, eqp_part_loads *loads);
-
-/* Loads and item counts of the parts, in new arrays that the caller frees, also after an error. EQP_ERR_ARGUMENT for
- * invalid shares, parts or weights. */
-int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int nparts, const double *share,
-                        double **load, int64_t **count);
 
 void eqp__part_loads_finish(int nparts, const double *share, const double *load, const int64_t *count,
                             eqp_part_loads *loads);

@@ -158,7 +158,7 @@ static int weigh_edges(const eqp_balance_items *items, eqp_hypergraph *graph)
         id[k] = list[k].id;
         cost[k] = list[k].weight;
     }
-    EQP_TRY(eqp__hypergraph_weigh(graph, kept, id, cost));
+    eqp__hypergraph_weigh(graph, kept, id, cost);
 done:
     EQP__FREE(list, id, cost);
     return code;

@@ -3,7 +3,6 @@
 #include "methods/frame/hypergraph.h"
 #include "base/internal.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,30 +219,13 @@ static int make_vertices(eqp_hypergraph *g, const double *weight)
     return EQP_OK;
 }
 
-static int units_check(int64_t n, const double *weight, const int64_t *pin_first, const int64_t *pins)
-{
-    EQP__FAIL_IF(n < 0 || (n > 0 && (!pin_first || pin_first[0] != 0)), EQP_ERR_ARGUMENT);
-    for (int64_t i = 0; i < n; i++) {
-        EQP__FAIL_IF(pin_first[i + 1] < pin_first[i] || (weight && (!(weight[i] >= 0) || !isfinite(weight[i]))),
-                     EQP_ERR_ARGUMENT);
-    }
-    EQP__FAIL_IF(n > 0 && pin_first[n] > 0 && !pins, EQP_ERR_ARGUMENT);
-    int64_t all = 0;
-    for (int64_t k = 0; n > 0 && k < pin_first[n]; k++) {
-        all |= pins[k];
-    }
-    return all < 0 ? EQP_ERR_ARGUMENT : EQP_OK;
-}
-
 int eqp__hypergraph_create(int64_t n, const double *weight, const int64_t *pin_first, const int64_t *pins,
                            eqp_hypergraph **graph)
 {
     eqp_hypergraph *g = NULL;
-    int code = graph ? units_check(n, weight, pin_first, pins) : EQP_ERR_ARGUMENT;
+    int code;
 
-    EQP__CHECK(code);
-    code = eqp_array_create(&g, 1, sizeof *g);
-    EQP__CHECK(code);
+    EQP_TRY(eqp_array_create(&g, 1, sizeof *g));
     g->nvertices = n;
     EQP_TRY(make_edges(g, n, pin_first, pins));
     trim(&g->edge_id, g->nedges);
@@ -251,18 +233,14 @@ int eqp__hypergraph_create(int64_t n, const double *weight, const int64_t *pin_f
     trim(&g->edge_vertex, g->npins);
     EQP_TRY(make_vertices(g, weight));
     *graph = g;
-    g = NULL;
+    return EQP_OK;
 done:
     eqp__hypergraph_free(g);
     return code;
 }
 
-int eqp__hypergraph_weigh(eqp_hypergraph *graph, int64_t nids, const int64_t *id, const double *weight)
+void eqp__hypergraph_weigh(eqp_hypergraph *graph, int64_t nids, const int64_t *id, const double *weight)
 {
-    EQP__FAIL_IF(!graph || nids < 0 || (nids > 0 && (!id || !weight)), EQP_ERR_ARGUMENT);
-    for (int64_t i = 0; i < nids; i++) {
-        EQP__FAIL_IF((i > 0 && id[i - 1] >= id[i]) || !(weight[i] >= 0) || !isfinite(weight[i]), EQP_ERR_ARGUMENT);
-    }
     for (int64_t i = 0, e = 0; i < nids && e < graph->nedges;) {
         if (id[i] < graph->edge_id[e]) {
             i++;
@@ -272,14 +250,10 @@ int eqp__hypergraph_weigh(eqp_hypergraph *graph, int64_t nids, const int64_t *id
             graph->edge_weight[e++] = weight[i++];
         }
     }
-    return EQP_OK;
 }
 
 eqp_hypergraph_view eqp__hypergraph_arrays(const eqp_hypergraph *g)
 {
-    if (!g) {
-        return (eqp_hypergraph_view){0};
-    }
     return (eqp_hypergraph_view){.nvertices = g->nvertices,
                                  .nedges = g->nedges,
                                  .npins = g->npins,
@@ -292,35 +266,10 @@ eqp_hypergraph_view eqp__hypergraph_arrays(const eqp_hypergraph *g)
                                  .vertex_edge = g->vertex_edge};
 }
 
-int eqp__hypergraph_cut(const eqp_hypergraph *graph, int nparts, const int *part, double *cut)
-{
-    int64_t *last_edge = NULL;
-    double sum = 0;
-
-    EQP__FAIL_IF(!graph || nparts < 1 || (graph->nvertices > 0 && !part) || !cut, EQP_ERR_ARGUMENT);
-    for (int64_t v = 0; v < graph->nvertices; v++) {
-        EQP__FAIL_IF(part[v] < 0 || part[v] >= nparts, EQP_ERR_ARGUMENT);
-    }
-    EQP__CHECK(eqp_array_create(&last_edge, nparts, sizeof *last_edge));
-    for (int64_t e = 0; e < graph->nedges; e++) {
-        int touched = 0;
-        for (int64_t k = graph->edge_first[e]; k < graph->edge_first[e + 1]; k++) {
-            int p = part[graph->edge_vertex[k]];
-            touched += last_edge[p] != e + 1;
-            last_edge[p] = e + 1;
-        }
-        sum += graph->edge_weight[e] * (touched - 1);
-    }
-    *cut = sum;
-    free(last_edge);
-    return EQP_OK;
-}
-
 void eqp__hypergraph_free(eqp_hypergraph *graph)
 {
-    if (!graph) {
-        return;
+    if (graph) {
+        EQP__FREE(graph->vertex_weight, graph->edge_weight, graph->edge_id, graph->edge_first, graph->edge_vertex,
+                  graph->vertex_first, graph->vertex_edge, graph);
     }
-    EQP__FREE(graph->vertex_weight, graph->edge_weight, graph->edge_id, graph->edge_first, graph->edge_vertex,
-              graph->vertex_first, graph->vertex_edge, graph);
 }

@@ -30,26 +30,17 @@ typedef struct eqp_hypergraph_view {
  * \param[in]  pin_first  [n + 1] ascending, pin_first[0] == 0 (borrowed for the call)
  * \param[in]  pin        [pin_first[n]] ids >= 0; NULL: no pins (borrowed for the call)
  * \param[out] graph      owned by the caller; eqp__hypergraph_free()
- * \return EQP_OK, EQP_ERR_MEMORY or EQP_ERR_ARGUMENT */
+ * \return EQP_OK or EQP_ERR_MEMORY */
 int eqp__hypergraph_create(int64_t n, const double *weight, const int64_t *pin_first, const int64_t *pin,
                            eqp_hypergraph **graph);
 
 /** Sets the weights of edges, for instance to the bytes of the particle with that id. Edges with ids outside the table
  * keep their weights. Local, O(nids + edges).
- * \param[in,out] graph   graph
- * \param[in]     nids    length of the table
  * \param[in]     id      [nids] strictly ascending (borrowed)
- * \param[in]     weight  [nids] finite, >= 0 (borrowed)
- * \return EQP_OK, or EQP_ERR_ARGUMENT with nothing changed */
-int eqp__hypergraph_weigh(eqp_hypergraph *graph, int64_t nids, const int64_t *id, const double *weight);
+ * \param[in]     weight  [nids] finite, >= 0 (borrowed) */
+void eqp__hypergraph_weigh(eqp_hypergraph *graph, int64_t nids, const int64_t *id, const double *weight);
 
 eqp_hypergraph_view eqp__hypergraph_arrays(const eqp_hypergraph *graph);
-
-/** Sum over the edges of weight x (number of parts that the edge touches - 1): the data that an assignment sends if
- * every id has one home among its users. Local, O(pins), deterministic.
- * \param[in]  part  [nvertices] 0 to nparts - 1 (borrowed)
- * \return EQP_OK, EQP_ERR_MEMORY or EQP_ERR_ARGUMENT */
-int eqp__hypergraph_cut(const eqp_hypergraph *graph, int nparts, const int *part, double *cut);
 
 void eqp__hypergraph_free(eqp_hypergraph *graph);
 

@@ -39,15 +39,26 @@ int eqp__weights_round(MPI_Comm comm, int64_t n, double *weight)
     return EQP_OK;
 }
 
+/* Loads and item counts of the parts, in new arrays that the caller frees, also after an error. */
+static int add_loads(int64_t n, const double *weight, const int *part, int nparts, double **load, int64_t **count)
+{
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(*load, nparts), EQP__ARRAY(*count, nparts)));
+    for (int64_t i = 0; i < n; i++) {
+        (*load)[part[i]] += weight[i];
+        (*count)[part[i]]++;
+    }
+    return EQP_OK;
+}
+
 int eqp__parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int *part, int nparts,
                         const double *share, double *load, eqp_part_loads *loads)
 {
     double *sum = NULL, *both = NULL;
     int64_t *count = NULL;
-    int code = loads ? eqp__part_loads_add(n, weight, part, nparts, share, &sum, &count) : EQP_ERR_ARGUMENT;
+    int code = add_loads(n, weight, part, nparts, &sum, &count);
 
     code = code ? code : eqp_array_create(&both, 2 * (int64_t)nparts, sizeof *both);
-    EQP_TRY(eqp__agree_alike(comm, code, code ? 0 : eqp_fingerprint(0, nparts, share)));
+    EQP_TRY(eqp_agree(comm, code, NULL));
     for (int p = 0; p < nparts; p++) {
         both[p] = sum[p];
         both[nparts + p] = (double)count[p];
@@ -95,27 +106,14 @@ double eqp__imbalance_floor(double largest_item, double mean, int nparts, const 
     return mean > 0 ? fmax(0, largest_item / (mean * scale) - 1) : 0;
 }
 
-int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int nparts, const double *share,
-                        double **load, int64_t **count)
-{
-    EQP__CHECK(n < 0 || (n > 0 && (!weight || !part)) ? EQP_ERR_ARGUMENT : eqp__shares_check(nparts, share));
-    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(*load, nparts), EQP__ARRAY(*count, nparts)));
-    for (int64_t i = 0; i < n; i++) {
-        EQP__FAIL_IF(part[i] < 0 || part[i] >= nparts || !(weight[i] >= 0) || !isfinite(weight[i]), EQP_ERR_ARGUMENT);
-        (*load)[part[i]] += weight[i];
-        (*count)[part[i]]++;
-    }
-    return EQP_OK;
-}
-
 int eqp__parts_load(int64_t n, const double *weight, const int *part, int nparts, const double *share, double *load,
                     eqp_part_loads *loads)
 {
     double *sum = NULL;
     int64_t *count = NULL;
-    int code = loads ? eqp__part_loads_add(n, weight, part, nparts, share, &sum, &count) : EQP_ERR_ARGUMENT;
+    int code;
 
-    EQP_TRY(code);
+    EQP_TRY(add_loads(n, weight, part, nparts, &sum, &count));
     eqp__part_loads_finish(nparts, share, sum, count, loads);
     for (int p = 0; load && p < nparts; p++) {
         load[p] = sum[p];
@@ -159,25 +157,12 @@ int eqp__phases_check(int nphases, const double *times)
     return EQP_OK;
 }
 
-static int check_loads(int64_t n, int nphases, const double *load)
-{
-    bool are = true; /* no early exit, so that the loop vectorizes */
-
-    for (int64_t j = 0; j < n * nphases; j++) {
-        are &= (load[j] >= 0) & (load[j] <= DBL_MAX);
-    }
-    return are ? EQP_OK : EQP_ERR_ARGUMENT;
-}
-
 int eqp__cycle_of_parts(int nparts, const double *load, int nphases, const double *times, const double *share,
                         eqp_cycle *cycle)
 {
     eqp_cycle c = {.worst = 0};
     double work = 0, wait = 0;
 
-    EQP__CHECK(load && cycle ? eqp__phases_check(nphases, times) : EQP_ERR_ARGUMENT);
-    EQP__CHECK(eqp__shares_check(nparts, share));
-    EQP__CHECK(check_loads(nparts, nphases, load));
     for (int k = 0; k < nphases; k++) {
         double total = 0, most = 0;
         for (int p = 0; p < nparts; p++) {
@@ -206,17 +191,11 @@ int eqp__cycle_measure(int64_t n, const double *load, const int *part, int nphas
     double *sum = NULL;
     int code;
 
-    EQP_TRY(n >= 0 && (n == 0 || (load && part)) && nparts >= 1 ? eqp__phases_check(nphases, times) : EQP_ERR_ARGUMENT);
-    EQP_TRY(check_loads(n, nphases, load));
     EQP_TRY(eqp_array_create(&sum, (int64_t)nparts * nphases, sizeof *sum));
     for (int64_t i = 0; i < n; i++) {
-        EQP_TRY(part[i] >= 0 && part[i] < nparts ? EQP_OK : EQP_ERR_ARGUMENT);
         for (int k = 0; k < nphases; k++) {
             sum[(int64_t)part[i] * nphases + k] += load[i * nphases + k];
         }
-    }
-    for (int64_t j = 0; j < (int64_t)nparts * nphases; j++) {
-        EQP_TRY(isfinite(sum[j]) ? EQP_OK : EQP_ERR_OVERFLOW);
     }
     EQP_TRY(eqp__cycle_of_parts(nparts, sum, nphases, times, share, cycle));
     if (part_load) {

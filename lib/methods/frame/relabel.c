@@ -7,7 +7,6 @@
 
 #include <equipoise/more/comm.h>
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,16 +72,6 @@ static int64_t collect_part(const int64_t *item, int64_t nitems, int fresh, cons
     return found;
 }
 
-static int overlaps_check(int64_t n, const int *fresh, const int *now, const double *weight, int nparts)
-{
-    EQP__FAIL_IF(n < 0 || nparts < 1 || (n > 0 && (!fresh || !now)), EQP_ERR_ARGUMENT);
-    for (int64_t i = 0; i < n; i++) {
-        EQP__FAIL_IF(fresh[i] < 0 || fresh[i] >= nparts || (weight && (!(weight[i] >= 0) || !isfinite(weight[i]))),
-                     EQP_ERR_ARGUMENT);
-    }
-    return EQP_OK;
-}
-
 int eqp__overlaps_collect(int64_t n, const int *fresh, const int *now, const double *weight, int nparts,
                           int64_t *noverlaps, eqp_overlap **overlaps)
 {
@@ -90,9 +79,8 @@ int eqp__overlaps_collect(int64_t n, const int *fresh, const int *now, const dou
     double *sum = NULL;
     unsigned char *seen = NULL;
     eqp_overlap *list = NULL;
-    int code = noverlaps && overlaps ? overlaps_check(n, fresh, now, weight, nparts) : EQP_ERR_ARGUMENT;
+    int code;
 
-    EQP_TRY(code);
     EQP_TRY(EQP__ARRAYS(EQP__ARRAY(first, (int64_t)nparts + 1), EQP__ARRAY(order, n), EQP__ARRAY(sum, nparts),
                         EQP__ARRAY(seen, nparts), EQP__ARRAY(list, n)));
     order_by_part(n, fresh, nparts, first, order);
@@ -158,14 +146,8 @@ int eqp__parts_relabel(int nparts, const double *share, int64_t noverlaps, const
 {
     eqp_overlap *sorted = NULL;
     unsigned char *taken = NULL;
-    int code = eqp__shares_check(nparts, share);
+    int code;
 
-    EQP__FAIL_IF(code || noverlaps < 0 || (noverlaps > 0 && !overlaps) || !number, EQP_ERR_ARGUMENT);
-    for (int64_t k = 0; k < noverlaps; k++) {
-        const eqp_overlap *o = &overlaps[k];
-        EQP__FAIL_IF(o->fresh < 0 || o->fresh >= nparts || o->now < 0 || o->now >= nparts || !(o->weight >= 0),
-                     EQP_ERR_ARGUMENT);
-    }
     EQP_TRY(EQP__ARRAYS(EQP__ARRAY(sorted, noverlaps), EQP__ARRAY(taken, nparts)));
     if (noverlaps) {
         memcpy(sorted, overlaps, (size_t)noverlaps * sizeof *sorted);

@@ -8,8 +8,8 @@
 #include <equipoise/more/comm.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int ascending(const void *a, const void *b)
 {
@@ -128,7 +128,9 @@ static int gift_fits(const eqp__repairing *m, int64_t item, int to, double worst
     return m->weight[item] <= fmax(m->room[to], worst * m->scale[to]);
 }
 
-void eqp__repair_fill(eqp__repairing *m)
+/* First stage: gives every empty part an item, unless the item would exceed both the part's room and the present
+ * largest relative load. */
+static void fill_empty(eqp__repairing *m)
 {
     for (int q = 0; q < m->nparts; q++) {
         int donor = m->count[q] == 0 ? find_donor(m) : -1;
@@ -185,63 +187,37 @@ int eqp__repair_open(eqp__repairing *m, const double *share, double imbalance_to
     return EQP_OK;
 }
 
-static double largest_item(int64_t n, const double *weight)
-{
-    double item = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        item = fmax(item, weight[i]);
-    }
-    return item;
-}
-
 static int run_stages(eqp__repairing *m)
 {
-    eqp__repair_fill(m);
-    int code = eqp__repair_heavy(m);
-    code = code ? code : eqp__repair_shed(m);
-    return code ? code : eqp__repair_exchange(m);
+    fill_empty(m);
+    EQP__CHECK(eqp__repair_heavy(m));
+    EQP__CHECK(eqp__repair_shed(m));
+    return eqp__repair_exchange(m);
 }
 
 int eqp__parts_repair(int64_t n, const double *weight, const eqp_hypergraph *graph, int nparts, const double *share,
                       double imbalance_tol, int *part, eqp_repair_result *result)
 {
     eqp__repairing m = {.n = n, .weight = weight, .nparts = nparts};
-    eqp_part_loads before, after;
+    eqp_part_loads before;
+    int code;
 
-    EQP__FAIL_IF(!result || !(imbalance_tol >= 0) || (graph && eqp__hypergraph_arrays(graph).nvertices != n),
-                 EQP_ERR_ARGUMENT);
-    int code = eqp__parts_load(n, weight, part, nparts, share, NULL, &before);
-    EQP__CHECK(code);
-    share = eqp__shares_reduce(nparts, share);
-    eqp_repair_result r = {.imbalance_before = before.imbalance,
-                           .imbalance = before.imbalance,
-                           .imbalance_floor = eqp__imbalance_floor(largest_item(n, weight), before.mean, nparts, share),
-                           .empty_before = before.empty,
-                           .empty = before.empty};
-    int fillable = before.empty && n > nparts - before.empty;
+    EQP_TRY(eqp__parts_load(n, weight, part, nparts, share, NULL, &before));
+    *result = (eqp_repair_result){.imbalance_before = before.imbalance};
+    const bool fillable = before.empty && n > nparts - before.empty;
     if (fillable || before.imbalance > imbalance_tol + EQP__IMBALANCE_SLACK) {
         if (graph) {
             m.graph = eqp__hypergraph_arrays(graph);
         }
-        code = eqp__repair_open(&m, share, imbalance_tol, part, before.total);
-        if (!code && !(code = run_stages(&m)) &&
-            !(code = eqp__parts_load(n, weight, m.part, nparts, share, NULL, &after))) {
-            r.imbalance = after.imbalance;
-            r.empty = after.empty;
-            for (int64_t i = 0; i < n; i++) {
-                r.moved += part[i] != m.part[i];
-            }
-            if (n > 0) {
-                memcpy(part, m.part, (size_t)n * sizeof *part);
-            }
+        EQP_TRY(eqp__repair_open(&m, eqp__shares_reduce(nparts, share), imbalance_tol, part, before.total));
+        EQP_TRY(run_stages(&m));
+        for (int64_t i = 0; i < n; i++) {
+            result->moved += part[i] != m.part[i];
+            part[i] = m.part[i];
         }
-        eqp__repair_close(&m);
     }
-    r.within = r.imbalance <= imbalance_tol + EQP__IMBALANCE_SLACK;
-    if (!code) {
-        *result = r;
-    }
+done:
+    eqp__repair_close(&m);
     return code;
 }
 

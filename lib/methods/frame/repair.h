@@ -8,21 +8,16 @@
 #include <stdint.h>
 
 typedef struct eqp_repair_result {
-    double imbalance_before; /**< imbalance of the assignment as given */
-    double imbalance;
-    double imbalance_floor; /**< lower bound of any assignment (the largest item on the largest share) */
-    int64_t moved;          /**< items that changed part */
-    int empty_before;       /**< parts without items as given */
-    int empty;              /**< remaining parts without items: none if shares are equal and n >= nparts */
-    int within;             /**< 1 if imbalance <= tolerance */
+    double imbalance_before; /**< of the assignment as given */
+    int64_t moved;           /**< items that changed part */
 } eqp_repair_result;
 
 /** Repairs an assignment: gives items to empty parts (if there are enough items) and moves few items until the
  * imbalance is at most `imbalance_tol`. An assignment without empty parts and within the tolerance is unchanged. Items
  * go first to the part of a neighbour along the curve, then to the part that shares most hyperedge weight, then to the
  * part with most room; if moves do not suffice, items are swapped. If every item weighs at most imbalance_tol x total x
- * the smallest share, the tolerance is always reached; otherwise the result is the best that this search finds, and
- * `within` tells if it meets the tolerance. Local, deterministic, about O(n + moved log n + pins) per overloaded part.
+ * the smallest share, the tolerance is always reached; otherwise the result is the best that this search finds. Local,
+ * deterministic, about O(n + moved log n + pins) per overloaded part.
  * \param[in]     n              items, in curve order
  * \param[in]     weight         [n] finite, >= 0 (borrowed)
  * \param[in]     graph          hypergraph with the items as vertices, or NULL (borrowed)
@@ -30,8 +25,7 @@ typedef struct eqp_repair_result {
  * \param[in]     share          [nparts] as in eqp__cuts_from_shares(), or NULL (borrowed)
  * \param[in]     imbalance_tol  wanted imbalance, >= 0
  * \param[in,out] part           [n] 0 to nparts - 1; unchanged on error
- * \param[out]    result         results
- * \return EQP_OK (even if the tolerance is out of reach), EQP_ERR_MEMORY or EQP_ERR_ARGUMENT */
+ * \return EQP_OK (even if the tolerance is out of reach) or EQP_ERR_MEMORY */
 int eqp__parts_repair(int64_t n, const double *weight, const eqp_hypergraph *graph, int nparts, const double *share,
                       double imbalance_tol, int *part, eqp_repair_result *result);
 
@@ -74,10 +68,6 @@ void eqp__repair_move(eqp__repairing *m, int64_t item, int to);
 
 /* Copies a part's items into list, ascending; returns their number. */
 int64_t eqp__repair_members(const eqp__repairing *m, int p, int64_t *list);
-
-/* First stage: gives every empty part an item, unless the item would exceed both the part's room and the present
- * largest relative load. */
-void eqp__repair_fill(eqp__repairing *m);
 
 /* Second stage: moves large items of overloaded parts to parts where small items can make room. Allocates memory. */
 int eqp__repair_heavy(eqp__repairing *m);

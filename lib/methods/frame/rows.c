@@ -82,8 +82,3 @@ const eqp_method *eqp__method_lacking_find(const char *word)
     }
     return NULL;
 }
-
-const eqp_method *eqp__method_repair_row(void)
-{
-    return &eqp__method_repair;
-}

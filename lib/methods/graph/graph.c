@@ -28,6 +28,17 @@
 #define ALL_WEIGHT 0x1p30
 #define MOST_EDGES ((int64_t)1 << 30)
 
+/* A graph with integer weights. Each kind of weight sums to about 2^30, so that sums fit into 32 bits. Weights are at
+ * least 1, except for the second and later weights of a vertex. */
+typedef struct metis_graph {
+    int32_t n;
+    int32_t *first;       /* [n + 1] */
+    int32_t *edge;        /* [first[n]] each edge stored at both its ends */
+    int32_t *edge_weight; /* [first[n]] */
+    int nweights;
+    int32_t *weight; /* [n][nweights] at most the smallest part's target; the first >= 0.001 of the mean */
+} metis_graph;
+
 static int32_t whole(double weight, double factor)
 {
     return (int32_t)fmax(1.0, round(weight * factor));
@@ -89,7 +100,7 @@ static int64_t count_loads(const eqp_balance_items *items, int nphases, int k)
 /* Sets the integer weights of the vertices. An item heavier than a part, or many items without weight, would leave
  * pieces of the bisection without vertices, and METIS would print to standard output. A phase with load in few items
  * has the same effect, so it gets the loads of the first phase. */
-static void weigh_vertices(const eqp_balance_items *items, const eqp_balance_options *options, eqp__graph *graph)
+static void weigh_vertices(const eqp_balance_items *items, const eqp_balance_options *options, metis_graph *graph)
 {
     const int nweights = graph->nweights;
     double smallest = 1.0 / options->nparts;
@@ -112,7 +123,7 @@ static void weigh_vertices(const eqp_balance_items *items, const eqp_balance_opt
 }
 
 static int make_graph(const eqp_balance_items *items, const eqp_balance_options *options, const eqp__links *links,
-                      eqp__graph *graph)
+                      metis_graph *graph)
 {
     const int64_t nedges = links->first[items->n];
     double sum = 0.0;
@@ -136,49 +147,6 @@ static int make_graph(const eqp_balance_items *items, const eqp_balance_options 
     return EQP_OK;
 }
 
-/* Partitions all items on rank 0. part: the curve's parts in; unchanged if items share no pins. Local. */
-static int partition(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
-                     eqp_balance_result *result)
-{
-    eqp_hypergraph *pins = NULL;
-    eqp__links links = {.first = NULL};
-    eqp__graph graph = {.n = 0, .nweights = items->phase_load != NULL ? options->nphases : 1};
-    int code;
-
-    (void)result;
-    EQP_TRY(items->pin_first == NULL ? EQP__SAY(options->message, EQP_ERR_OVERFLOW,
-                                                "balance: more pins than one rank takes: this method partitions on one")
-                                     : EQP_OK);
-    EQP_TRY(eqp__items_graph(items, &pins));
-    EQP_TRY(eqp__links_of_cliques(pins, options->seed, &links));
-    if (links.first[items->n] > 0) {
-        EQP_TRY(make_graph(items, options, &links, &graph));
-        eqp__links_free(&links); /* frees memory for METIS */
-        links = (eqp__links){.first = NULL};
-        EQP_TRY(eqp__metis_partition(&graph, options, part));
-    }
-done:
-    EQP__FREE(graph.first, graph.edge, graph.edge_weight, graph.weight);
-    eqp__links_free(&links);
-    eqp__hypergraph_free(pins);
-    return code;
-}
-
-int eqp__metis_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
-                      eqp_balance_result *result)
-{
-    const double tolerance = options->nphases > 1 ? DBL_MAX : options->imbalance_tol;
-    int64_t all[2] = {items->n, items->n > 0 ? items->pin_first[items->n] : 0};
-
-    EQP__CHECK(eqp_sum_int64(comm, 2, all));
-    EQP__CHECK(eqp__cut_curve(comm, items->n, items->weight, options, 1, part));
-    if (options->nparts > 1 && all[1] > 0 && all[0] / options->nparts >= LEAST_ITEMS) {
-        EQP__CHECK(eqp__gather_and_assign(comm, items, options, EQP__PINS | EQP__PHASES, partition, part, result));
-    }
-    EQP__CHECK(eqp__relabel_all(comm, items, items->part_now, options, part, NULL));
-    return eqp__repair_all(comm, items, options, tolerance, part, result);
-}
-
 /* Multilevel recursive bisection of the graph of items by METIS. Its k-way partitioning balances better, but its cuts
  * of these dense graphs need up to two thirds more ghosts. The loads of each phase are a separate constraint. */
 
@@ -195,7 +163,7 @@ static int read_status(int status)
 
 /* The heaviest vertex as a fraction of a part; added to the tolerance, since METIS drops all constraints if one cannot
  * be met. */
-static double coarseness(const eqp__graph *graph, int k, int nparts)
+static double coarseness(const metis_graph *graph, int k, int nparts)
 {
     double largest = 0.0, sum = 0.0;
 
@@ -206,7 +174,7 @@ static double coarseness(const eqp__graph *graph, int k, int nparts)
     return sum > 0.0 ? largest * nparts / sum : 0.0;
 }
 
-int eqp__metis_partition(const eqp__graph *graph, const eqp_balance_options *options, int *part)
+static int partition_graph(const metis_graph *graph, const eqp_balance_options *options, int *part)
 {
     idx_t set[METIS_NOPTIONS], n = graph->n, nconstraints = graph->nweights, nparts = options->nparts, cut;
     real_t most[EQP_CYCLE_PHASES], *share = NULL;
@@ -231,4 +199,47 @@ int eqp__metis_partition(const eqp__graph *graph, const eqp_balance_options *opt
 done:
     free(share);
     return code;
+}
+
+/* Partitions all items on rank 0. part: the curve's parts in; unchanged if items share no pins. Local. */
+static int partition(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                     eqp_balance_result *result)
+{
+    eqp_hypergraph *pins = NULL;
+    eqp__links links = {.first = NULL};
+    metis_graph graph = {.n = 0, .nweights = items->phase_load != NULL ? options->nphases : 1};
+    int code;
+
+    (void)result;
+    EQP_TRY(items->pin_first == NULL ? EQP__SAY(options->message, EQP_ERR_OVERFLOW,
+                                                "balance: more pins than one rank takes: this method partitions on one")
+                                     : EQP_OK);
+    EQP_TRY(eqp__items_graph(items, &pins));
+    EQP_TRY(eqp__links_of_cliques(pins, options->seed, &links));
+    if (links.first[items->n] > 0) {
+        EQP_TRY(make_graph(items, options, &links, &graph));
+        eqp__links_free(&links); /* frees memory for METIS */
+        links = (eqp__links){.first = NULL};
+        EQP_TRY(partition_graph(&graph, options, part));
+    }
+done:
+    EQP__FREE(graph.first, graph.edge, graph.edge_weight, graph.weight);
+    eqp__links_free(&links);
+    eqp__hypergraph_free(pins);
+    return code;
+}
+
+int eqp__metis_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                      eqp_balance_result *result)
+{
+    const double tolerance = options->nphases > 1 ? DBL_MAX : options->imbalance_tol;
+    int64_t all[2] = {items->n, items->n > 0 ? items->pin_first[items->n] : 0};
+
+    EQP__CHECK(eqp_sum_int64(comm, 2, all));
+    EQP__CHECK(eqp__cut_curve(comm, items->n, items->weight, options, 1, part));
+    if (options->nparts > 1 && all[1] > 0 && all[0] / options->nparts >= LEAST_ITEMS) {
+        EQP__CHECK(eqp__gather_and_assign(comm, items, options, EQP__PINS | EQP__PHASES, partition, part, result));
+    }
+    EQP__CHECK(eqp__relabel_all(comm, items, items->part_now, options, part, NULL));
+    return eqp__repair_all(comm, items, options, tolerance, part, result);
 }

@@ -6,8 +6,6 @@
 #include "methods/curve/cuts.h"
 #include "methods/frame/frame.h"
 
-#include <equipoise/more/methods.h>
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,14 +32,14 @@ typedef struct levels {
 
 static double load_of(const levels *v, int64_t i, int k)
 {
-    return v->in->load[i * v->in->nphases + k];
+    return v->in->items->phase_load[i * v->in->options->nphases + k];
 }
 
 static void order_phases(levels *v)
 {
-    const int nphases = v->in->nphases;
+    const int nphases = v->in->options->nphases;
 
-    for (int64_t i = 0; i < v->in->n; i++) {
+    for (int64_t i = 0; i < v->in->items->n; i++) {
         for (int k = 0; k < nphases; k++) {
             v->nactive[k] += load_of(v, i, k) > 0;
         }
@@ -59,7 +57,7 @@ static void order_phases(levels *v)
 /* The bin of an item, that of its deepest phase with load; items without load are in bin 0. */
 static int bin_of(const levels *v, int64_t i)
 {
-    int bin = v->in->nphases - 1;
+    int bin = v->in->options->nphases - 1;
 
     while (bin > 0 && !(load_of(v, i, v->phase[bin]) > 0)) {
         bin--;
@@ -71,15 +69,15 @@ static void fill_bins(levels *v)
 {
     int64_t next[EQP_CYCLE_PHASES];
 
-    for (int64_t i = 0; i < v->in->n; i++) {
+    for (int64_t i = 0; i < v->in->items->n; i++) {
         v->part[i] = bin_of(v, i);
         v->first[v->part[i] + 1]++;
     }
-    for (int b = 0; b < v->in->nphases; b++) {
+    for (int b = 0; b < v->in->options->nphases; b++) {
         next[b] = v->first[b];
         v->first[b + 1] += v->first[b];
     }
-    for (int64_t i = 0; i < v->in->n; i++) {
+    for (int64_t i = 0; i < v->in->items->n; i++) {
         v->item[next[v->part[i]]++] = i;
     }
 }
@@ -87,13 +85,15 @@ static void fill_bins(levels *v)
 static int levels_open(const eqp__levelling *in, levels *v)
 {
     v->in = in;
-    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(v->item, in->n), EQP__ARRAY(v->have, (int64_t)in->nparts * in->nphases),
-                           EQP__ARRAY(v->count, in->nparts), EQP__ARRAY(v->load, in->n),
-                           EQP__ARRAY(v->before, in->nparts), EQP__ARRAY(v->cut, (int64_t)in->nparts + 1),
-                           EQP__ARRAY(v->part, in->n)));
-    for (int b = 0; b < in->nphases; b++) {
-        EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(v->run[b].begin, in->nparts), EQP__ARRAY(v->run[b].end, in->nparts),
-                               EQP__ARRAY(v->run[b].part, in->nparts)));
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(v->item, in->items->n),
+                           EQP__ARRAY(v->have, (int64_t)in->options->nparts * in->options->nphases),
+                           EQP__ARRAY(v->count, in->options->nparts), EQP__ARRAY(v->load, in->items->n),
+                           EQP__ARRAY(v->before, in->options->nparts),
+                           EQP__ARRAY(v->cut, (int64_t)in->options->nparts + 1), EQP__ARRAY(v->part, in->items->n)));
+    for (int b = 0; b < in->options->nphases; b++) {
+        EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(v->run[b].begin, in->options->nparts),
+                               EQP__ARRAY(v->run[b].end, in->options->nparts),
+                               EQP__ARRAY(v->run[b].part, in->options->nparts)));
     }
     order_phases(v);
     fill_bins(v);
@@ -110,7 +110,7 @@ static void levels_close(levels *v)
 
 static int cut_bin(levels *v, int bin)
 {
-    const int k = v->phase[bin], nparts = v->in->nparts, nphases = v->in->nphases;
+    const int k = v->phase[bin], nparts = v->in->options->nparts, nphases = v->in->options->nphases;
     const int64_t *item = v->item + v->first[bin], n = v->first[bin + 1] - v->first[bin];
     const runs *run = &v->run[bin];
     double *share = NULL, sum = 0;
@@ -123,10 +123,10 @@ static int cut_bin(levels *v, int bin)
     for (int j = 0; j < nparts; j++) {
         v->before[j] = sum > 0 ? v->have[(int64_t)run->part[j] * nphases + k] : (double)v->count[run->part[j]];
     }
-    if (v->in->share) {
+    if (v->in->options->share) {
         EQP_TRY(eqp_array_create(&share, nparts, sizeof *share));
         for (int j = 0; j < nparts; j++) {
-            share[j] = v->in->share[run->part[j]];
+            share[j] = v->in->options->share[run->part[j]];
         }
     }
     EQP_TRY(eqp__cuts_beside(n, v->load, nparts, share, v->before, v->cut, NULL));
@@ -165,13 +165,13 @@ static int64_t overlap(const runs *fresh, const runs *deep, int nparts, eqp_over
 /* Matches each run of a bin with a part whose runs in deeper bins overlap it, if there is one. */
 static int match_runs(levels *v, int bin)
 {
-    const int nparts = v->in->nparts;
+    const int nparts = v->in->options->nparts;
     eqp_overlap *overlaps = NULL;
     int64_t n = 0;
     int code;
 
-    EQP_TRY(eqp_array_create(&overlaps, (int64_t)2 * nparts * v->in->nphases, sizeof *overlaps));
-    for (int b = bin + 1; b < v->in->nphases; b++) {
+    EQP_TRY(eqp_array_create(&overlaps, (int64_t)2 * nparts * v->in->options->nphases, sizeof *overlaps));
+    for (int b = bin + 1; b < v->in->options->nphases; b++) {
         n += overlap(&v->run[bin], &v->run[b], nparts, overlaps + n);
     }
     EQP_TRY(eqp__parts_relabel(nparts, NULL, n, overlaps, v->run[bin].part));
@@ -183,9 +183,9 @@ done:
 static void give_runs(levels *v, int bin)
 {
     const int64_t *item = v->item + v->first[bin];
-    const int nphases = v->in->nphases;
+    const int nphases = v->in->options->nphases;
 
-    for (int j = 0; j < v->in->nparts; j++) {
+    for (int j = 0; j < v->in->options->nparts; j++) {
         const int p = v->run[bin].part[j];
         v->count[p] += v->cut[j + 1] - v->cut[j];
         for (int64_t at = v->cut[j]; at < v->cut[j + 1]; at++) {
@@ -201,7 +201,7 @@ static void give_runs(levels *v, int bin)
  * The load that a part still needs depends on its run, so the bin is cut again in the new order. */
 static int level_bin(levels *v, int bin, const int *order)
 {
-    memcpy(v->run[bin].part, order, (size_t)v->in->nparts * sizeof *order);
+    memcpy(v->run[bin].part, order, (size_t)v->in->options->nparts * sizeof *order);
     EQP__CHECK(cut_bin(v, bin));
     EQP__CHECK(match_runs(v, bin));
     EQP__CHECK(cut_bin(v, bin));
@@ -214,12 +214,12 @@ static int level_bins(levels *v)
     const int *order = NULL;
     int *numbers = NULL, code;
 
-    EQP_TRY(eqp_array_create(&numbers, v->in->nparts, sizeof *numbers));
-    for (int p = 0; p < v->in->nparts; p++) {
+    EQP_TRY(eqp_array_create(&numbers, v->in->options->nparts, sizeof *numbers));
+    for (int p = 0; p < v->in->options->nparts; p++) {
         numbers[p] = p;
     }
     order = numbers;
-    for (int b = v->in->nphases - 1; b >= 0; b--) {
+    for (int b = v->in->options->nphases - 1; b >= 0; b--) {
         if (v->first[b + 1] > v->first[b]) {
             EQP_TRY(level_bin(v, b, order));
             order = v->run[b].part;
@@ -232,51 +232,36 @@ done:
 
 static int measure(const eqp__levelling *in, const int *part, double *efficiency)
 {
-    eqp_cycle cycle;
-    int code = eqp__cycle_measure(in->n, in->load, part, in->nphases, in->times, in->nparts, in->share, NULL, &cycle);
+    const eqp_balance_options *o = in->options;
+    eqp_cycle cycle = {.efficiency = 0};
+    const int code = eqp__cycle_measure(in->items->n, in->items->phase_load, part, o->nphases, o->times, o->nparts,
+                                        o->share, NULL, &cycle);
 
-    *efficiency = code ? 0 : cycle.efficiency;
+    *efficiency = cycle.efficiency;
     return code;
 }
 
-/* Parts of the plain weighted curve. cut: [nparts + 1] work. */
-static int cut_curve(const eqp__levelling *in, int64_t *cut, int *part)
-{
-    EQP__CHECK(eqp_cuts_optimal(in->n, in->weight, in->nparts, in->share, cut, NULL));
-    for (int p = 0; p < in->nparts; p++) {
-        for (int64_t i = cut[p]; i < cut[p + 1]; i++) {
-            part[i] = p;
-        }
-    }
-    return EQP_OK;
-}
-
-int eqp__levelled_assign(const eqp__levelling *in, int *part, eqp__levelled *result)
+int eqp__levelled_assign(const eqp__levelling *in, int *part, int64_t *moved)
 {
     levels v = {.in = NULL};
-    eqp__levelled r = {.moved = 0};
     eqp_cycle cycle;
-    double curve;
+    double levelled, curve;
     int *rival = NULL, code;
 
-    EQP_TRY(eqp__phases_check(in->nphases, in->times));
-    EQP_TRY(eqp__shares_check(in->nparts, in->share));
     EQP_TRY(levels_open(in, &v));
     EQP_TRY(level_bins(&v));
-    EQP_TRY(eqp__cycle_of_parts(in->nparts, v.have, in->nphases, in->times, in->share, &cycle));
-    r.unrepaired = r.efficiency = cycle.efficiency;
-    EQP_TRY(eqp__levelled_repair(in, v.part, &r.moved));
-    EQP_TRY(r.moved > 0 ? measure(in, v.part, &r.efficiency) : EQP_OK);
-    EQP_TRY(eqp_array_create(&rival, in->n, sizeof *rival));
-    EQP_TRY(cut_curve(in, v.cut, rival));
+    EQP_TRY(eqp__cycle_of_parts(in->options->nparts, v.have, in->options->nphases, in->options->times,
+                                in->options->share, &cycle));
+    levelled = cycle.efficiency;
+    EQP_TRY(eqp__levelled_repair(in, v.part, moved));
+    EQP_TRY(*moved > 0 ? measure(in, v.part, &levelled) : EQP_OK);
+    EQP_TRY(eqp_array_create(&rival, in->items->n, sizeof *rival));
+    EQP_TRY(eqp__method_sfc.assign_alone(in->items, in->options, rival, NULL));
     EQP_TRY(measure(in, rival, &curve));
-    if (curve > r.efficiency) {
-        r = (eqp__levelled){r.unrepaired, curve, 0, 1};
+    *moved = curve > levelled ? 0 : *moved;
+    if (in->items->n > 0) {
+        memcpy(part, curve > levelled ? rival : v.part, (size_t)in->items->n * sizeof *part);
     }
-    if (in->n > 0) {
-        memcpy(part, r.curve ? rival : v.part, (size_t)in->n * sizeof *part);
-    }
-    *result = r;
 done:
     free(rival);
     levels_close(&v);
@@ -286,31 +271,14 @@ done:
 /* The method `levelled`, and the repair of given parts. One rank computes both for all ranks, so the parts do not
  * depend on the distribution of items. */
 
-static eqp__levelling levelling_of(const eqp_balance_items *items, const eqp_balance_options *options)
-{
-    return (eqp__levelling){.n = items->n,
-                            .weight = items->weight,
-                            .load = items->phase_load,
-                            .nphases = options->nphases,
-                            .times = options->times,
-                            .nparts = options->nparts,
-                            .share = options->share,
-                            .imbalance_tol = options->imbalance_tol};
-}
-
 /* With one phase the method is the weighted curve. */
 static int levelled_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                           eqp_balance_result *result)
 {
-    const eqp__levelling in = levelling_of(items, options);
-    eqp__levelled levelled;
-
     if (options->nphases < 2) {
         return eqp__method_sfc.assign_alone(items, options, part, result);
     }
-    EQP__CHECK(eqp__levelled_assign(&in, part, &levelled));
-    result->repaired = levelled.moved;
-    return EQP_OK;
+    return eqp__levelled_assign(&(eqp__levelling){items, options}, part, &result->repaired);
 }
 
 static int assign_levelled(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
@@ -332,13 +300,12 @@ const eqp_method eqp__method_levelled = {.name = "levelled",
 static int repair_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                         eqp_balance_result *result)
 {
-    const eqp__levelling in = levelling_of(items, options);
-    eqp_cycle cycle;
+    const eqp__levelling in = {items, options};
+    double efficiency;
 
-    EQP__CHECK(eqp__cycle_measure(in.n, in.load, part, in.nphases, in.times, in.nparts, in.share, NULL, &cycle));
-    EQP__CHECK(eqp__levelled_repair(&in, part, &result->repaired));
-    result->imbalance_unrepaired = 1.0 / cycle.efficiency - 1.0;
-    return EQP_OK;
+    EQP__CHECK(measure(&in, part, &efficiency));
+    result->imbalance_unrepaired = 1.0 / efficiency - 1.0;
+    return eqp__levelled_repair(&in, part, &result->repaired);
 }
 
 int eqp__repair_cycle(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,

@@ -44,7 +44,7 @@ typedef struct move {
 
 static double scale(const repair *r, int p)
 {
-    return eqp__share_scale(r->in->share, r->nparts, p);
+    return eqp__share_scale(r->in->options->share, r->nparts, p);
 }
 
 static double relative(const repair *r, int p, int k)
@@ -54,25 +54,26 @@ static double relative(const repair *r, int p, int k)
 
 static const double *load_of(const repair *r, int64_t i)
 {
-    return r->in->load + i * r->nphases;
+    return r->in->items->phase_load + i * r->nphases;
 }
 
 static int repair_open(const eqp__levelling *in, int *part, repair *r)
 {
-    *r = (repair){.in = in, .nphases = in->nphases, .nparts = in->nparts, .part = part};
-    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(r->head, in->nparts), EQP__ARRAY(r->next, in->n),
-                           EQP__ARRAY(r->count, in->nparts), EQP__ARRAY(r->load, (int64_t)in->nparts * in->nphases)));
-    for (int p = 0; p < in->nparts; p++) {
+    *r = (repair){.in = in, .nphases = in->options->nphases, .nparts = in->options->nparts, .part = part};
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(r->head, in->options->nparts), EQP__ARRAY(r->next, in->items->n),
+                           EQP__ARRAY(r->count, in->options->nparts),
+                           EQP__ARRAY(r->load, (int64_t)in->options->nparts * in->options->nphases)));
+    for (int p = 0; p < in->options->nparts; p++) {
         r->head[p] = -1;
     }
-    for (int64_t i = in->n - 1; i >= 0; i--) {
+    for (int64_t i = in->items->n - 1; i >= 0; i--) {
         const int p = part[i];
         r->next[i] = r->head[p];
         r->head[p] = i;
         r->count[p]++;
         for (int k = 0; k < r->nphases; k++) {
             r->load[(int64_t)p * r->nphases + k] += load_of(r, i)[k];
-            r->mean[k] += load_of(r, i)[k] / in->nparts;
+            r->mean[k] += load_of(r, i)[k] / in->options->nparts;
         }
     }
     return EQP_OK;
@@ -137,8 +138,8 @@ static int find_phase(const repair *r, const bool *stuck)
     int found = -1;
 
     for (int k = 0; k < r->nphases; k++) {
-        const double loss = eqp__times(r->in->times, k) * (r->most[k] - r->mean[k]);
-        if (!stuck[k] && r->most[k] > (1 + r->in->imbalance_tol) * r->mean[k] && loss > worst) {
+        const double loss = eqp__times(r->in->options->times, k) * (r->most[k] - r->mean[k]);
+        if (!stuck[k] && r->most[k] > (1 + r->in->options->imbalance_tol) * r->mean[k] && loss > worst) {
             worst = loss;
             found = k;
         }
@@ -184,7 +185,7 @@ static double gain_of(const repair *r, const double *less, const double *more, i
         if ((net > 0 ? (there[j] + net) / wide : (here[j] - net) / narrow) > r->most[j]) {
             return 0;
         }
-        gain += eqp__times(r->in->times, j) / r->mean[j] *
+        gain += eqp__times(r->in->options->times, j) / r->mean[j] *
                 (net * (2 * here[j] - net) / (narrow * narrow) - net * (2 * there[j] + net) / (wide * wide));
     }
     return gain;
@@ -196,7 +197,7 @@ static move no_move(const repair *r)
     move none = {-1, -1, -1, 0};
 
     for (int j = 0; j < r->nphases; j++) {
-        none.gain += LEAST_GAIN * eqp__times(r->in->times, j) * r->mean[j];
+        none.gain += LEAST_GAIN * eqp__times(r->in->options->times, j) * r->mean[j];
     }
     return none;
 }
@@ -215,7 +216,7 @@ static move find_move(const repair *r, int k, int nlight, int *tried)
             continue;
         }
         for (int64_t j = i - 1; j <= i + 1; j += 2) {
-            if (j >= 0 && j < r->in->n && r->part[j] != from) {
+            if (j >= 0 && j < r->in->items->n && r->part[j] != from) {
                 tried[n++] = r->part[j];
             }
         }
@@ -306,13 +307,13 @@ static int64_t lower_all(repair *r, int64_t *exchanges)
 
 int eqp__levelled_repair(const eqp__levelling *in, int *part, int64_t *moved)
 {
-    int64_t exchanges = (int64_t)EXCHANGES * in->nparts + LEAST_EXCHANGES, n = 1;
+    int64_t exchanges = (int64_t)EXCHANGES * in->options->nparts + LEAST_EXCHANGES, n = 1;
     repair r;
     int code;
 
     *moved = 0;
     EQP_TRY(repair_open(in, part, &r));
-    if (in->share == NULL && in->n >= in->nparts) {
+    if (in->options->share == NULL && in->items->n >= in->options->nparts) {
         *moved = fill_empty(&r);
     }
     for (int round = 0; round < ROUNDS && n > 0; round++) {

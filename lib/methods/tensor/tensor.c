@@ -50,12 +50,10 @@ static bool suits(const int given[3], const int grid[3])
 
 int eqp__tensor_grid(int nparts, const double edge[3], int grid[3])
 {
-    EQP_REQUIRE(edge && grid && nparts >= 1);
     int divisor[MOST_DIVISORS], best[3] = {0, 0, 0}, n = list_divisors(nparts, divisor);
     double longest = fmax(fmax(edge[0], edge[1]), edge[2]), size[3], least = INFINITY;
 
     for (int k = 0; k < 3; k++) {
-        EQP_REQUIRE(edge[k] >= 0 && edge[k] <= DBL_MAX);
         size[k] = longest > 0 ? fmax(edge[k] / longest, 1e-3) : 1;
     }
     for (int i = 0; i < n; i++) {
@@ -76,8 +74,6 @@ int eqp__tensor_grid(int nparts, const double edge[3], int grid[3])
 
 int eqp__tensor_find(const int grid[3], const double *wall, const double x[3])
 {
-    EQP_REQUIRE(grid && wall && x && grid[0] >= 1 && grid[1] >= 1 && grid[2] >= 1);
-    EQP_REQUIRE(grid[0] <= INT32_MAX / grid[1] && grid[0] * grid[1] <= INT32_MAX / grid[2]);
     int part = 0, stride = 1;
 
     for (int k = 0; k < 3; k++) {
@@ -125,13 +121,13 @@ static int copy_shares(const int grid[3], const double *share, eqp__tensor *t)
     return code;
 }
 
-int eqp__tensor_open(const eqp_balance_items *items, const eqp__tile_scope *scope, const int grid[3],
+int eqp__tensor_open(MPI_Comm comm, const eqp_balance_items *items, const eqp__tile_scope *scope, const int grid[3],
                      const double *share, eqp__tensor *t)
 {
     int64_t sums = 0, bins = 0;
     int code = EQP_OK, slabs = 1;
 
-    *t = (eqp__tensor){.n = items->n, .grid = {grid[0], grid[1], grid[2]}};
+    *t = (eqp__tensor){.comm = comm, .n = items->n, .grid = {grid[0], grid[1], grid[2]}};
     for (int k = 0; k < 3; k++) {
         t->high[k] = scope->high[k];
         t->nbins[k] = choose_bins(t, k);
@@ -167,8 +163,8 @@ void eqp__tensor_close(eqp__tensor *t)
     EQP__FREE(t->share, t->back, t->sum, t->load);
 }
 
-/* Sums the loads of the bins of all axes, one axis after another, into t->sum. Collective if `sum` is. */
-static int sum_bins(eqp__tensor *t, const eqp_balance_items *items, const eqp__tensor_sum *sum)
+/* Sums the loads of the bins of all axes, one axis after another, into t->sum. Collective. */
+static int sum_bins(eqp__tensor *t, const eqp_balance_items *items)
 {
     double *load = t->sum;
 
@@ -180,7 +176,7 @@ static int sum_bins(eqp__tensor *t, const eqp_balance_items *items, const eqp__t
         }
         load += t->nbins[k];
     }
-    return eqp__tensor_add(sum, load - t->sum, t->sum);
+    return eqp__tensor_add(t, load - t->sum, t->sum);
 }
 
 /* Sets bins of equal load, assuming uniform load inside each former bin. former: [n + 1] work */
@@ -215,10 +211,10 @@ static bool is_narrow(const double *load, int n)
     return most <= MOST_BINS_LOAD * total / n;
 }
 
-int eqp__tensor_resolve(eqp__tensor *t, const eqp_balance_items *items, const eqp__tensor_sum *sum)
+int eqp__tensor_resolve(eqp__tensor *t, const eqp_balance_items *items)
 {
     double *former = t->sum + t->nbins[0] + t->nbins[1] + t->nbins[2];
-    int code = sum_bins(t, items, sum);
+    int code = sum_bins(t, items);
     bool done = false;
 
     for (int round = 0; round < NARROWINGS && !code && !done; round++) {
@@ -231,7 +227,7 @@ int eqp__tensor_resolve(eqp__tensor *t, const eqp_balance_items *items, const eq
             }
             load += t->nbins[k];
         }
-        code = done ? EQP_OK : sum_bins(t, items, sum);
+        code = done ? EQP_OK : sum_bins(t, items);
     }
     return code;
 }
@@ -299,18 +295,12 @@ static int sort_shares(const int grid[3], const eqp_balance_options *options, bo
     return code;
 }
 
-static int add_over_ranks(void *user, int64_t n, double *value)
-{
-    return eqp__sum_exact(*(MPI_Comm *)user, n, value);
-}
-
 /* Parts are neither renumbered nor repaired: codes that use this method find neighbours by number and items by the
  * walls. */
 static int assign_tensor(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                          eqp_balance_result *result)
 {
     const eqp_balance_items mine = {.n = items->n, .point = items->point, .weight = items->weight};
-    const eqp__tensor_sum sum = {add_over_ranks, &comm};
     eqp__tensor t = {.n = 0};
     eqp__tile_scope scope;
     own_settings own;
@@ -328,9 +318,9 @@ static int assign_tensor(MPI_Comm comm, const eqp_balance_items *items, const eq
     }
     code = eqp_array_create(&wall, (int64_t)grid[0] + grid[1] + grid[2] + 3, sizeof *wall);
     code = code ? code : sort_shares(grid, options, own.cart, &sorted, &share);
-    code = code ? code : eqp__tensor_open(&mine, &scope, grid, share, &t);
+    code = code ? code : eqp__tensor_open(comm, &mine, &scope, grid, share, &t);
     EQP_TRY(eqp_agree(comm, code, NULL));
-    EQP_TRY(eqp__tensor_cut(&t, &mine, &sum, wall));
+    EQP_TRY(eqp__tensor_cut(&t, &mine, wall));
     for (int64_t i = 0; i < items->n; i++) {
         const int found = eqp__tensor_find(grid, wall, items->point + 3 * i);
         part[i] = own.cart ? cart_number(grid, found) : found;

@@ -6,6 +6,7 @@
 #ifndef EQUIPOISE_METHODS_TENSOR_TENSOR_H
 #define EQUIPOISE_METHODS_TENSOR_TENSOR_H
 
+#include "comm/agree.h"
 #include "methods/tiles/tiles.h"
 
 #include <equipoise/error.h>
@@ -15,11 +16,10 @@
 /** Factors a number of parts into a grid for a box: the grid whose parts have the least surface, assuming equally wide
  * slabs. Ties go to the grid with most slabs along x, then y. An edge shorter than a thousandth of the longest counts
  * as a thousandth. O(d^2) with d <= 1536 the number of divisors of nparts.
- * \param[in]     nparts  >= 1
  * \param[in]     edge    [3] edges of the box, finite, >= 0, in any unit (borrowed)
  * \param[in,out] grid    [3] numbers of slabs along x, y, z: nonzero numbers are kept, zeros are replaced; the product
  *                        becomes nparts. Unchanged on error
- * \return EQP_OK; EQP_ERR_ARGUMENT if no grid of nparts parts has the given numbers, or for an invalid edge */
+ * \return EQP_OK; EQP_ERR_ARGUMENT if no grid of nparts parts has the given numbers */
 int eqp__tensor_grid(int nparts, const double edge[3], int grid[3]);
 
 /** The part that holds a point. Slab i of an axis holds wall[i] <= x < wall[i + 1]; the outermost slabs extend beyond
@@ -27,16 +27,11 @@ int eqp__tensor_grid(int nparts, const double edge[3], int grid[3]);
  * \param[in] grid  [3] numbers of slabs, >= 1, their product at most INT32_MAX (borrowed)
  * \param[in] wall  [grid[0] + 1 + grid[1] + 1 + grid[2] + 1] walls along x, then y, then z, each ascending (borrowed)
  * \param[in] x     [3] the point (borrowed)
- * \return 0 to grid[0] * grid[1] * grid[2] - 1, or EQP_ERR_ARGUMENT for a NULL pointer or an invalid grid */
+ * \return 0 to grid[0] * grid[1] * grid[2] - 1 */
 int eqp__tensor_find(const int grid[3], const double *wall, const double x[3]);
 
-/* A sum over ranks. */
-typedef struct eqp__tensor_sum {
-    int (*add)(void *user, int64_t n, double *value); /* NULL: one rank */
-    void *user;
-} eqp__tensor_sum;
-
 typedef struct eqp__tensor {
+    MPI_Comm comm; /* MPI_COMM_NULL: one rank */
     int grid[3], nbins[3];
     double high[3];
     double *share; /* [parts] shares times parts; NULL: equal */
@@ -53,18 +48,17 @@ typedef struct eqp__tensor {
 /* Allocates the arrays for a grid and sets the loads of this rank's items. scope: of the items of all ranks, at least
  * one item. share: [parts] or NULL. EQP_OK, EQP_ERR_MEMORY or EQP_ERR_OVERFLOW; the caller closes it even on error.
  * Local. */
-int eqp__tensor_open(const eqp_balance_items *items, const eqp__tile_scope *scope, const int grid[3],
+int eqp__tensor_open(MPI_Comm comm, const eqp_balance_items *items, const eqp__tile_scope *scope, const int grid[3],
                      const double *share, eqp__tensor *t);
 void eqp__tensor_close(eqp__tensor *t);
 
 /* Narrows bins where loads are large; leaves the loads of the bins of x, y, z, one axis after another, in t->sum.
- * Collective if `sum` is. */
-int eqp__tensor_resolve(eqp__tensor *t, const eqp_balance_items *items, const eqp__tensor_sum *sum);
+ * Collective. */
+int eqp__tensor_resolve(eqp__tensor *t, const eqp_balance_items *items);
 
 /* Finds the walls, as in eqp__tensor_find(). Starts from quantiles of the loads along each axis; the following rounds
- * never raise the largest relative load of a part. Collective if `sum` is. Allocates no memory; fails only if `sum`
- * fails. */
-int eqp__tensor_cut(eqp__tensor *t, const eqp_balance_items *items, const eqp__tensor_sum *sum, double *wall);
+ * never raise the largest relative load of a part. Collective. Allocates no memory. */
+int eqp__tensor_cut(eqp__tensor *t, const eqp_balance_items *items, double *wall);
 
 /* First step: walls at quantiles of the loads that eqp__tensor_resolve() left. */
 void eqp__tensor_begin(eqp__tensor *t);
@@ -92,9 +86,10 @@ static inline int64_t eqp__tensor_lanes(const eqp__tensor *t, int k)
     return (int64_t)t->grid[eqp__tensor_minor(k)] * t->grid[eqp__tensor_major(k)];
 }
 
-static inline int eqp__tensor_add(const eqp__tensor_sum *sum, int64_t n, double *value)
+/* Sums values over the ranks. Collective. */
+static inline int eqp__tensor_add(const eqp__tensor *t, int64_t n, double *value)
 {
-    return sum->add ? sum->add(sum->user, n, value) : EQP_OK;
+    return t->comm != MPI_COMM_NULL ? eqp__sum_exact(t->comm, n, value) : EQP_OK;
 }
 
 #endif

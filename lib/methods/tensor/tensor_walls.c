@@ -18,8 +18,8 @@ static double scale_of(const eqp__tensor *t, int k, int slab, int64_t lane)
     return t->share[slab * stride[k] + lane % wide * stride[minor] + lane / wide * stride[eqp__tensor_major(k)]];
 }
 
-/* Sums the loads of an axis's bins by lane, as running sums: t->sum [nbins + 1][lanes]. Collective if `sum` is. */
-static int sum_lanes(eqp__tensor *t, int k, const eqp__tensor_sum *sum)
+/* Sums the loads of an axis's bins by lane, as running sums: t->sum [nbins + 1][lanes]. Collective. */
+static int sum_lanes(eqp__tensor *t, int k)
 {
     const int minor = eqp__tensor_minor(k), major = eqp__tensor_major(k), wide = t->grid[minor];
     const int64_t lanes = eqp__tensor_lanes(t, k), cells = lanes * t->nbins[k];
@@ -30,7 +30,7 @@ static int sum_lanes(eqp__tensor *t, int k, const eqp__tensor_sum *sum)
         const int64_t lane = t->slab[minor][t->bin[minor][i]] + (int64_t)wide * t->slab[major][t->bin[major][i]];
         load[t->bin[k][i] * lanes + lane] += t->load[i];
     }
-    int code = eqp__tensor_add(sum, cells, load);
+    int code = eqp__tensor_add(t, cells, load);
     for (int64_t c = 0; c < cells; c++) {
         load[c] += t->sum[c];
     }
@@ -182,7 +182,7 @@ void eqp__tensor_begin(eqp__tensor *t)
     }
 }
 
-static int refine(eqp__tensor *t, const eqp__tensor_sum *sum)
+static int refine(eqp__tensor *t)
 {
     double largest = INFINITY;
     int code = EQP_OK;
@@ -190,7 +190,7 @@ static int refine(eqp__tensor *t, const eqp__tensor_sum *sum)
     for (int round = 0; round < ROUNDS && !code; round++) {
         double now = 0;
         for (int k = 0; k < 3 && !code; k++) {
-            if (t->grid[k] > 1 && !(code = sum_lanes(t, k, sum))) {
+            if (t->grid[k] > 1 && !(code = sum_lanes(t, k))) {
                 now = eqp__tensor_place(t, k);
             }
         }
@@ -202,13 +202,13 @@ static int refine(eqp__tensor *t, const eqp__tensor_sum *sum)
     return code;
 }
 
-int eqp__tensor_cut(eqp__tensor *t, const eqp_balance_items *items, const eqp__tensor_sum *sum, double *wall)
+int eqp__tensor_cut(eqp__tensor *t, const eqp_balance_items *items, double *wall)
 {
-    int code = eqp__tensor_resolve(t, items, sum);
+    int code = eqp__tensor_resolve(t, items);
 
     if (!code) {
         eqp__tensor_begin(t);
-        code = refine(t, sum);
+        code = refine(t);
     }
     for (int k = 0; k < 3 && !code; k++) {
         for (int s = 0; s <= t->grid[k]; s++) {
