@@ -3,7 +3,7 @@
 #ifndef DD_STAR_H
 #define DD_STAR_H
 
-#include "dd_valid.h"
+#include "unit.h"
 
 #include "motion/mobility.h"
 #include "network/vector.h"

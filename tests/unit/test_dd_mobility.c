@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dd_star.h"
-#include "unit.h"
 
 #include <ctype.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Laws whose stress is no multiple of the speed. Half lengths sum to 10, so a force is 10 times a stress. */
 #include "dd_star.h"
-#include "unit.h"
 
 /* b 1e-9 m, so that 1e9 b/s are 1 m/s, and some temperature. */
 static const dd_mobility any = {
