@@ -3,7 +3,7 @@
  * The corpus of the fuzz target traces has many damaged files. */
 #include "snapshot_files.h"
 
-#include "keys.h"
+#include "build.h"
 #include "trace.h"
 
 #include <hdf5.h>

@@ -2,8 +2,7 @@
 /* Reader of WarpX's reduced diagnostics LoadBalanceCosts: one line per step with a group of columns per box. The header
  * is `#[1]step() [2]time(s) [3]cost_box_0() [4]proc_box_0() ...`; a step with fewer boxes than the largest one is
  * filled with NaN. Level and lowest cell identify a box: a regrid makes new boxes. */
-#include "keys.h"
-#include "text.h"
+#include "build.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +27,6 @@ typedef struct boxes {
     column *column;
     double *value; /* [nboxes][NFIELDS] of this line */
     rf_keys known; /* level and lowest cell; boxes of the first step keep WarpX's numbers */
-    eqp_message *message;
 } boxes;
 
 /* "[7]i_low_box_0()" */
@@ -67,10 +65,8 @@ static int read_header(boxes *b, char *line, char separator)
         EQP_TRY(eqp_array_reserve(&b->column, &b->column_room, b->ncolumns + 1, sizeof *b->column));
         b->column[b->ncolumns] = read_column(name);
         const int64_t at = b->column[b->ncolumns++].box;
-        if (at > b->ncolumns) { /* boxes are numbered without gaps */
-            EQP_TRY(rf_build_refuse(b->build, EQP_ERR_FORMAT, b->message, "box %lld in column %lld", (long long)at,
-                                    (long long)b->ncolumns));
-        }
+        RF_REFUSE_IF(at > b->ncolumns, b->build, EQP_ERR_FORMAT, "box %lld in column %lld", (long long)at,
+                     (long long)b->ncolumns); /* boxes are numbered without gaps */
         b->nboxes = at >= b->nboxes ? at + 1 : b->nboxes;
     }
     EQP_TRY(eqp_array_create(&b->value, b->nboxes * NFIELDS, sizeof *b->value));
@@ -97,13 +93,10 @@ static int take_box(boxes *b, int64_t phase, const double value[NFIELDS])
     int code;
 
     for (int f = PROC; f < NFIELDS; f++) {
-        if (!(fabs(value[f]) < 0x1p53) || value[f] != floor(value[f])) {
-            return rf_build_refuse(b->build, EQP_ERR_DATA, b->message, "%s is %g", field_name[f], value[f]);
-        }
+        RF_REFUSE_IF(!(fabs(value[f]) < 0x1p53) || value[f] != floor(value[f]), b->build, EQP_ERR_DATA, "%s is %g",
+                     field_name[f], value[f]);
     }
-    if (value[LEV] < 0 || value[LEV] > MOST_LEVELS) {
-        return rf_build_refuse(b->build, EQP_ERR_DATA, b->message, "level %g", value[LEV]);
-    }
+    RF_REFUSE_IF(value[LEV] < 0 || value[LEV] > MOST_LEVELS, b->build, EQP_ERR_DATA, "level %g", value[LEV]);
     row.rank = (int64_t)value[PROC];
     for (int d = 0; d < 3; d++) {
         row.centre[d] = ldexp(value[I_LOW + d], -(int)value[LEV]); /* levels refine by 2 */
@@ -111,7 +104,7 @@ static int take_box(boxes *b, int64_t phase, const double value[NFIELDS])
     }
     key[0] = (int64_t)value[LEV];
     EQP_TRY(rf_keys_take(&b->known, key, &row.item));
-    EQP_TRY(rf_build_row(b->build, &row, &index, b->message));
+    EQP_TRY(rf_build_row(b->build, &row, &index));
     EQP_TRY(name_box(b, index, key));
 done:
     return code;
@@ -126,21 +119,16 @@ static int read_line(boxes *b, char *line, char separator)
     for (int64_t v = 0; v < b->nboxes * NFIELDS; v++) {
         b->value[v] = NAN;
     }
-    EQP_TRY(rf_field_int(b->build, field != NULL ? field : "", "step", &step, b->message));
+    EQP_TRY(rf_field_int(b->build, field != NULL ? field : "", "step", &step));
     for (; (field = rf_field_next(&line, separator)) != NULL; at++) {
-        if (at >= b->ncolumns) {
-            EQP_TRY(rf_build_refuse(b->build, EQP_ERR_DATA, b->message, "more fields than the header has"));
-        }
+        RF_REFUSE_IF(at >= b->ncolumns, b->build, EQP_ERR_DATA, "more fields than the header has");
         const column *c = &b->column[at];
         if (c->box >= 0 && strcasecmp(field, "nan") != 0) {
-            EQP_TRY(rf_field_real(b->build, field, field_name[c->field], &b->value[c->box * NFIELDS + c->field],
-                                  b->message));
+            EQP_TRY(rf_field_real(b->build, field, field_name[c->field], &b->value[c->box * NFIELDS + c->field]));
         }
     }
-    if (at < b->ncolumns) { /* a step of fewer boxes is filled with NaN */
-        EQP_TRY(rf_build_refuse(b->build, EQP_ERR_DATA, b->message, "%lld fields, where the header has %lld",
-                                (long long)at, (long long)b->ncolumns));
-    }
+    RF_REFUSE_IF(at < b->ncolumns, b->build, EQP_ERR_DATA, "%lld fields, where the header has %lld", (long long)at,
+                 (long long)b->ncolumns); /* a step of fewer boxes is filled with NaN */
     for (int64_t i = 0; i < b->nboxes; i++) {
         const double *value = b->value + i * NFIELDS;
         if (!isnan(value[COST]) || !isnan(value[PROC])) { /* else this step lacks the box */
@@ -151,19 +139,18 @@ done:
     return code;
 }
 
-int rf_read_boxes(rf_build *build, const char *path, eqp_message *message)
+int rf_read_boxes(rf_build *build, const char *path)
 {
-    boxes b = {.build = build, .known = {.more = RF_KEY_WORDS - 1}, .message = message};
+    boxes b = {.build = build, .known = {.more = RF_KEY_WORDS - 1}};
     rf_lines lines = {.stream = NULL};
     bool end = false;
     char separator = ' ';
     int code;
 
-    EQP_TRY(rf_build_open(build, path, "line"));
-    EQP_TRY(rf_lines_open(path, &lines, message));
-    EQP_TRY(rf_build_timed(build, false, message)); /* the file does not distinguish seconds from a heuristic */
+    EQP_TRY(rf_lines_open(build, path, &lines));
+    EQP_TRY(rf_build_timed(build, false)); /* the file does not distinguish seconds from a heuristic */
     for (;;) {
-        EQP_TRY(rf_lines_next(&lines, build, &end, message));
+        EQP_TRY(rf_lines_next(&lines, build, &end));
         if (end) {
             break;
         }

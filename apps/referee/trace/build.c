@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-int rf_build_create(int64_t wanted, rf_build **build)
+int rf_build_create(int64_t wanted, eqp_message *message, rf_build **build)
 {
     rf_build *made = NULL;
     int code;
 
     EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
     made->wanted = wanted;
+    made->message = message;
     made->unit = "line";
     made->nranks = RF_NONE;
     *build = made;
@@ -54,43 +55,52 @@ done:
     return code;
 }
 
-int rf_build_nranks(rf_build *build, int64_t nranks, eqp_message *message)
+int rf_build_nranks(rf_build *build, int64_t nranks)
 {
-    if (nranks < 1 || nranks > RF_MOST_RANKS) {
-        return rf_build_refuse(build, EQP_ERR_DATA, message, "%lld ranks: not 1 to %d", (long long)nranks,
-                               RF_MOST_RANKS);
-    }
-    if (build->nranks != RF_NONE && build->nranks != nranks) {
-        return rf_build_refuse(build, EQP_ERR_DATA, message, "%lld ranks, where another file says %lld",
-                               (long long)nranks, (long long)build->nranks);
-    }
+    RF_REFUSE_IF(nranks < 1 || nranks > RF_MOST_RANKS, build, EQP_ERR_DATA, "%lld ranks: not 1 to %d",
+                 (long long)nranks, RF_MOST_RANKS);
+    RF_REFUSE_IF(build->nranks != RF_NONE && build->nranks != nranks, build, EQP_ERR_DATA,
+                 "%lld ranks, where another file says %lld", (long long)nranks, (long long)build->nranks);
     build->nranks = nranks;
     return EQP_OK;
 }
 
-int rf_build_timed(rf_build *build, bool timed, eqp_message *message)
+int rf_build_timed(rf_build *build, bool timed)
 {
-    if (build->nrows > 0 && build->untimed == timed) {
-        return rf_build_refuse(build, EQP_ERR_DATA, message, "some loads have a unit of time and some have not");
-    }
+    RF_REFUSE_IF(build->nrows > 0 && build->untimed == timed, build, EQP_ERR_DATA,
+                 "some loads have a unit of time and some have not");
     build->untimed = !timed;
     return EQP_OK;
 }
 
-void rf_build_say(const char *path, const char *unit, int64_t number, const char *what, eqp_message *message)
+static void say(const rf_build *b, int64_t file, int64_t number, const char *format, va_list arguments)
 {
-    eqp_message_set(message, "%.250s: %s %lld: %s", path, unit, (long long)number, what);
+    char what[400], place[60] = "";
+
+    (void)vsnprintf(what, sizeof what, format, arguments);
+    if (number != RF_NONE) {
+        (void)snprintf(place, sizeof place, ": %s %lld", b->unit, (long long)number);
+    }
+    eqp_message_set(b->message, "%.250s%s: %s", b->file[file].path, place, what);
 }
 
-int rf_build_refuse(const rf_build *build, int code, eqp_message *message, const char *format, ...)
+int rf_build_refuse_at(const rf_build *build, int64_t file, int64_t number, const char *format, ...)
 {
-    char what[200];
     va_list arguments;
 
     va_start(arguments, format);
-    (void)vsnprintf(what, sizeof what, format, arguments);
+    say(build, file, number, format, arguments);
     va_end(arguments);
-    rf_build_say(build->file[build->npaths - 1].path, build->unit, build->number, what, message);
+    return EQP_ERR_DATA;
+}
+
+int rf_build_refuse(const rf_build *build, int code, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(build, build->npaths - 1, build->number, format, arguments);
+    va_end(arguments);
     return code;
 }
 
@@ -108,13 +118,12 @@ void rf_build_note(rf_build *build, const char *format, ...)
     }
 }
 
-static int find_item(rf_build *b, int64_t id, int64_t *index, eqp_message *message)
+static int find_item(rf_build *b, int64_t id, int64_t *index)
 {
     const int64_t before = b->items.n;
     int code;
 
-    EQP_TRY(id >= 0 ? EQP_OK
-                    : rf_build_refuse(b, EQP_ERR_DATA, message, "item %lld: numbers begin with 0", (long long)id));
+    RF_REFUSE_IF(id < 0, b, EQP_ERR_DATA, "item %lld: numbers begin with 0", (long long)id);
     EQP_TRY(rf_keys_take(&b->items, &id, index));
     if (b->items.n > before) {
         /* On failure the item has no record; nothing more is read then. */
@@ -128,29 +137,19 @@ done:
     return code;
 }
 
-static int check_row(const rf_build *b, const rf_row *row, eqp_message *message)
+static int check_row(const rf_build *b, const rf_row *row)
 {
-    if (!isfinite(row->load) || row->load < 0 || row->load > 1e18) {
-        return rf_build_refuse(b, EQP_ERR_DATA, message, "load %g: loads are 0 to 1e18", row->load);
-    }
-    if (row->phase < 0) {
-        return rf_build_refuse(b, EQP_ERR_DATA, message, "phase %lld: phases begin with 0", (long long)row->phase);
-    }
-    if (row->rank != RF_NONE && (row->rank < 0 || row->rank >= RF_MOST_RANKS)) {
-        return rf_build_refuse(b, EQP_ERR_DATA, message, "rank %lld: ranks are 0 to %d", (long long)row->rank,
-                               RF_MOST_RANKS - 1);
-    }
-    if (row->bytes != RF_NONE && row->bytes < 0) {
-        return rf_build_refuse(b, EQP_ERR_DATA, message, "%lld bytes: less than none", (long long)row->bytes);
-    }
-    if (b->nrows > 0 && (row->rank != RF_NONE) != b->ranked) {
-        return rf_build_refuse(b, EQP_ERR_DATA, message, "some rows have a rank and some have not");
-    }
+    RF_REFUSE_IF(!(row->load >= 0 && row->load <= 1e18), b, EQP_ERR_DATA, "load %g: loads are 0 to 1e18", row->load);
+    RF_REFUSE_IF(row->phase < 0, b, EQP_ERR_DATA, "phase %lld: phases begin with 0", (long long)row->phase);
+    RF_REFUSE_IF(row->rank != RF_NONE && (row->rank < 0 || row->rank >= RF_MOST_RANKS), b, EQP_ERR_DATA,
+                 "rank %lld: ranks are 0 to %d", (long long)row->rank, RF_MOST_RANKS - 1);
+    RF_REFUSE_IF(row->bytes != RF_NONE && row->bytes < 0, b, EQP_ERR_DATA, "%lld bytes: less than none",
+                 (long long)row->bytes);
+    RF_REFUSE_IF(b->nrows > 0 && (row->rank != RF_NONE) != b->ranked, b, EQP_ERR_DATA,
+                 "some rows have a rank and some have not");
     for (int d = 0; d < 3 && row->placed; d++) {
-        if (!isfinite(row->centre[d]) || fabs(row->centre[d]) > 1e150) {
-            return rf_build_refuse(b, EQP_ERR_DATA, message, "%c is %g: positions are finite", "xyz"[d],
-                                   row -> centre[d]);
-        }
+        RF_REFUSE_IF(!(fabs(row->centre[d]) <= 1e150), b, EQP_ERR_DATA, "%c is %g: positions are finite", "xyz"[d],
+                     row -> centre[d]);
     }
     return EQP_OK;
 }
@@ -161,7 +160,7 @@ static double most(double a, double b)
 }
 
 /* Records the memory of an item, of its block and of its rank. */
-static int take_needs(rf_build *b, const rf_row *row, rf_kept_item *item, eqp_message *message)
+static int take_needs(rf_build *b, const rf_row *row, rf_kept_item *item)
 {
     const rf_needs *needs = &row->needs;
     const double bytes[] = {needs->held, needs->working, needs->block_bytes, needs->rank_bytes};
@@ -169,9 +168,8 @@ static int take_needs(rf_build *b, const rf_row *row, rf_kept_item *item, eqp_me
     int code = EQP_OK;
 
     for (size_t k = 0; k < sizeof bytes / sizeof bytes[0]; k++) {
-        EQP_TRY(bytes[k] >= 0 && bytes[k] <= 0x1p60
-                    ? EQP_OK
-                    : rf_build_refuse(b, EQP_ERR_DATA, message, "%g bytes of memory: not 0 to 2^60", bytes[k]));
+        RF_REFUSE_IF(!(bytes[k] >= 0 && bytes[k] <= 0x1p60), b, EQP_ERR_DATA, "%g bytes of memory: not 0 to 2^60",
+                     bytes[k]);
     }
     item->needs.known = b->needy = true;
     item->needs.held = most(item->needs.held, needs->held);
@@ -208,21 +206,19 @@ static void take_place(const rf_build *b, const rf_row *row, rf_kept_item *item)
     }
 }
 
-int rf_build_row(rf_build *build, const rf_row *row, int64_t *index, eqp_message *message)
+int rf_build_row(rf_build *build, const rf_row *row, int64_t *index)
 {
     rf_build *const b = build;
     int64_t i, p;
     int code;
 
-    EQP_TRY(check_row(b, row, message));
-    EQP_TRY(find_item(b, row->item, &i, message));
+    EQP_TRY(check_row(b, row));
+    EQP_TRY(find_item(b, row->item, &i));
     EQP_TRY(rf_keys_take(&b->phases, &row->phase, &p));
     EQP_TRY(eqp_array_reserve(&b->row, &b->row_room, b->nrows + 1, sizeof *b->row));
     rf_kept_item *item = &b->item[i];
-    if (item->seen && item->fixed != row->fixed) {
-        EQP_TRY(
-            rf_build_refuse(b, EQP_ERR_DATA, message, "item %lld may move in some rows only", (long long)row->item));
-    }
+    RF_REFUSE_IF(item->seen && item->fixed != row->fixed, b, EQP_ERR_DATA, "item %lld may move in some rows only",
+                 (long long)row->item);
     b->row[b->nrows++] = (rf_kept_row){.item = (int32_t)i,
                                        .phase = (int32_t)p,
                                        .rank = row->rank != RF_NONE ? (int32_t)row->rank : -1,
@@ -233,7 +229,7 @@ int rf_build_row(rf_build *build, const rf_row *row, int64_t *index, eqp_message
     item->fixed = row->fixed;
     item->bytes = row->bytes != RF_NONE ? row->bytes : item->bytes;
     take_place(b, row, item);
-    EQP_TRY(row->needs.known ? take_needs(b, row, item, message) : EQP_OK);
+    EQP_TRY(row->needs.known ? take_needs(b, row, item) : EQP_OK);
     b->ranked = row->rank != RF_NONE;
     b->sized = b->sized || row->bytes != RF_NONE;
     b->placed = b->placed || row->placed;
@@ -256,21 +252,18 @@ int rf_build_name(rf_build *build, int64_t index, char *name)
     return name != NULL ? EQP_OK : EQP_ERR_MEMORY;
 }
 
-int rf_build_edge(rf_build *build, int64_t from, int64_t to, int64_t bytes, int64_t phase, eqp_message *message)
+int rf_build_edge(rf_build *build, int64_t from, int64_t to, int64_t bytes, int64_t phase)
 {
     rf_build *const b = build;
     int64_t i, k, p = -1;
     int code;
 
-    if (bytes != RF_NONE && (bytes < 0 || bytes > INT64_C(1) << 50)) {
-        return rf_build_refuse(b, EQP_ERR_DATA, message, "%lld bytes: not 0 to 2^50", (long long)bytes);
-    }
-    EQP_TRY(find_item(b, from, &i, message));
-    EQP_TRY(find_item(b, to, &k, message));
+    RF_REFUSE_IF(bytes != RF_NONE && (bytes < 0 || bytes > INT64_C(1) << 50), b, EQP_ERR_DATA,
+                 "%lld bytes: not 0 to 2^50", (long long)bytes);
+    EQP_TRY(find_item(b, from, &i));
+    EQP_TRY(find_item(b, to, &k));
     if (phase != RF_NONE) {
-        EQP_TRY(phase >= 0
-                    ? EQP_OK
-                    : rf_build_refuse(b, EQP_ERR_DATA, message, "phase %lld: phases begin with 0", (long long)phase));
+        RF_REFUSE_IF(phase < 0, b, EQP_ERR_DATA, "phase %lld: phases begin with 0", (long long)phase);
         EQP_TRY(rf_keys_take(&b->phases, &phase, &p));
     }
     EQP_TRY(eqp_array_reserve(&b->edge, &b->edge_room, b->nedges + 1, sizeof *b->edge));

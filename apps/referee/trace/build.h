@@ -3,12 +3,36 @@
 #ifndef RF_BUILD_H
 #define RF_BUILD_H
 
-#include "keys.h"
 #include "trace.h"
 
 #include <equipoise/more/base.h>
 
 #include <stdio.h>
+
+/* ---- Keys: integers, or tuples of integers, numbered from 0 in order of appearance ---- */
+
+enum { RF_KEY_WORDS = 4 }; /* of a tuple */
+
+/* Start from zeros. */
+typedef struct rf_keys {
+    int more; /* words of a key beyond its first: 0, or RF_KEY_WORDS - 1 */
+    int64_t n, room;
+    int64_t *word;  /* [n][1 + more] */
+    int64_t *slot;  /* [size] number + 1, or 0 */
+    int64_t size;   /* a power of two, or 0 */
+    int64_t newest; /* number of the last lookup */
+    uint64_t seed;  /* of the hash: random, so that no file can be made to collide; 0: not set */
+    int64_t probes; /* slots probed so far */
+} rf_keys;
+
+/* Number of a key, added if it is new. Amortised O(1). EQP_OK, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW for more than 2^31 -
+ * 1. */
+int rf_keys_take(rf_keys *keys, const int64_t *word, int64_t *number);
+/* Number of a key, or -1. */
+int64_t rf_keys_find(const rf_keys *keys, const int64_t *word);
+void rf_keys_free(rf_keys *keys);
+
+/* ---- The build ---- */
 
 /* Not specified. */
 #define RF_NONE INT64_MIN
@@ -72,6 +96,7 @@ typedef struct rf_kept_file {
 /* Readers set `number` to their position in the file. */
 typedef struct rf_build {
     int64_t wanted;
+    eqp_message *message; /* of the first error; borrowed */
     rf_keys items, phases, blocks;
     double *block_bytes; /* [blocks.n] */
     double *rank_bytes;  /* [rank_room] */
@@ -92,37 +117,44 @@ typedef struct rf_build {
     int nnotes;
 } rf_build;
 
-/* wanted: as rf_trace_read(). */
-int rf_build_create(int64_t wanted, rf_build **build);
+/* wanted, message: as rf_trace_read(). */
+int rf_build_create(int64_t wanted, eqp_message *message, rf_build **build);
 void rf_build_free(rf_build *build);
 
 /* Begins a file; path is borrowed until the build is freed. Messages begin with the path and build->number, in units
  * such as "line" or "task". */
 int rf_build_open(rf_build *build, const char *path, const char *unit);
 
-/* "PATH: UNIT NUMBER: WHAT" */
-void rf_build_say(const char *path, const char *unit, int64_t number, const char *what, eqp_message *message);
-/* The same for the present position. Returns code. */
-int rf_build_refuse(const rf_build *build, int code, eqp_message *message, const char *format, ...) EQP_PRINTF(4, 5);
+/* Sets the message to "PATH: UNIT NUMBER: WHAT", or for number RF_NONE to "PATH: WHAT". Returns EQP_ERR_DATA. */
+int rf_build_refuse_at(const rf_build *build, int64_t file, int64_t number, const char *format, ...) EQP_PRINTF(4, 5);
+/* The same for the present position, with another code. */
+int rf_build_refuse(const rf_build *build, int code, const char *format, ...) EQP_PRINTF(3, 4);
+
+/* Refuses a value in a function with nothing to free. */
+#define RF_REFUSE_IF(condition, build, ...)                                                                            \
+    do {                                                                                                               \
+        if (condition) {                                                                                               \
+            return rf_build_refuse(build, __VA_ARGS__);                                                                \
+        }                                                                                                              \
+    } while (0)
 
 /* Adds a row and checks its values. index: number of the item, in order of appearance; NULL allowed. */
-int rf_build_row(rf_build *build, const rf_row *row, int64_t *index, eqp_message *message);
+int rf_build_row(rf_build *build, const rf_row *row, int64_t *index);
 
 /* Names an item numbered by rf_build_row(). The build owns the name, even on error; ignored if the item has one. */
 int rf_build_name(rf_build *build, int64_t index, char *name);
 
 /* Adds an edge between items by their own numbers. phase: RF_NONE: every phase. bytes: >= 0, or RF_NONE. */
-int rf_build_edge(rf_build *build, int64_t from, int64_t to, int64_t bytes, int64_t phase, eqp_message *message);
+int rf_build_edge(rf_build *build, int64_t from, int64_t to, int64_t bytes, int64_t phase);
 
-int rf_build_nranks(rf_build *build, int64_t nranks, eqp_message *message);
+int rf_build_nranks(rf_build *build, int64_t nranks);
 
 /* Declares the unit of the following loads: seconds, or unknown. It must be the same in all files. */
-int rf_build_timed(rf_build *build, bool timed, eqp_message *message);
+int rf_build_timed(rf_build *build, bool timed);
 
 /* Makes the trace. lenient: edges to unknown items are omitted and counted, not refused. nranks: declared by the user;
  * 0: undeclared. */
-int rf_build_finish(rf_build *build, const char *format, bool lenient, int nranks, rf_trace **trace,
-                    eqp_message *message);
+int rf_build_finish(rf_build *build, const char *format, bool lenient, int nranks, rf_trace **trace);
 
 /* Declares that phases first to last of the present file equal the previous phase, which had the rows from `row` to
  * `end`. */
@@ -153,19 +185,48 @@ typedef struct rf_vt_names {
     int64_t room, nmessages, message_room;
 } rf_vt_names;
 
+/* ---- Lines of text, their fields, and numbers in fields ---- */
+
+/* A file that is read line by line. Zeros: none. */
+typedef struct rf_lines {
+    FILE *stream;
+    char *line; /* without its line end; initially NULL */
+    size_t room;
+    int64_t number;
+} rf_lines;
+
+/* Begins a file of the build. */
+int rf_lines_open(rf_build *build, const char *path, rf_lines *lines);
+void rf_lines_close(rf_lines *lines);
+
+/* Reads the next line; *end is set at the end of the file. Passes its number to the build. EQP_OK, EQP_ERR_IO,
+ * EQP_ERR_FORMAT for binary data. */
+int rf_lines_next(rf_lines *lines, rf_build *build, bool *end);
+
+/* Cuts off the first field at a separator (' ': any run of blanks), without surrounding blanks and quotes; NULL after
+ * the last one. */
+char *rf_field_next(char **rest, char separator);
+
+/* Separator of a header: tab, semicolon or comma, else blanks. */
+char rf_separator_of(const char *header);
+
+/* Parses a field as a number; name: of the column. */
+int rf_field_int(const rf_build *build, const char *field, const char *name, int64_t *value);
+int rf_field_real(const rf_build *build, const char *field, const char *name, double *value);
+
 /* ---- Readers, selected by the beginning of a file ---- */
-int rf_read_text(rf_build *build, const char *path, bool edges_only, eqp_message *message);
+int rf_read_text(rf_build *build, const char *path, bool edges_only);
 /* True if the first non-comment line is the header of a table of items or edges. */
 bool rf_is_table(const char *text);
-int rf_read_boxes(rf_build *build, const char *path, eqp_message *message);
+int rf_read_boxes(rf_build *build, const char *path);
 /* EQP_ERR_UNKNOWN for other JSON. names: of the previous files. */
-int rf_read_vt(rf_build *build, const char *path, rf_vt_names *names, eqp_message *message);
+int rf_read_vt(rf_build *build, const char *path, rf_vt_names *names);
 
 /* Adds the messages whose ends are known by name only, after all files were read. */
-int rf_vt_resolve(rf_build *build, const rf_vt_names *names, eqp_message *message);
+int rf_vt_resolve(rf_build *build, const rf_vt_names *names);
 void rf_vt_names_free(rf_vt_names *names);
-int rf_read_hdf5(rf_build *build, const char *path, eqp_message *message);
+int rf_read_hdf5(rf_build *build, const char *path);
 /* known: objects of the previous dumps. */
-int rf_read_charm(rf_build *build, const char *path, int64_t phase, rf_keys *known, eqp_message *message);
+int rf_read_charm(rf_build *build, const char *path, int64_t phase, rf_keys *known);
 
 #endif

@@ -218,20 +218,20 @@ static int name(rf_build *build, int64_t index, int64_t manager, uint64_t id)
     return rf_build_name(build, index, strdup(text));
 }
 
-static int add(rf_build *build, rf_keys *known, int64_t manager, uint64_t id, rf_row *row, eqp_message *message)
+static int add(rf_build *build, rf_keys *known, int64_t manager, uint64_t id, rf_row *row)
 {
     int64_t word[RF_KEY_WORDS], index;
     int code;
 
     words_of(manager, id, word);
     EQP_TRY(rf_keys_take(known, word, &row->item));
-    EQP_TRY(rf_build_row(build, row, &index, message));
+    EQP_TRY(rf_build_row(build, row, &index));
     EQP_TRY(name(build, index, manager, id));
 done:
     return code;
 }
 
-static int read_objects(rf_build *build, dump *d, int64_t phase, rf_keys *known, eqp_message *message)
+static int read_objects(rf_build *build, dump *d, int64_t phase, rf_keys *known)
 {
     dump from = {.at = d->from, .end = d->end, .little = d->little};
     int code = EQP_OK;
@@ -242,14 +242,14 @@ static int read_objects(rf_build *build, dump *d, int64_t phase, rf_keys *known,
         rf_row row = {.phase = phase, .load = o.load, .bytes = RF_NONE, .fixed = !o.moves};
         build->number = i;
         row.rank = take_int(&from);
-        EQP_TRY(add(build, known, o.manager, o.id, &row, message));
+        EQP_TRY(add(build, known, o.manager, o.id, &row));
     }
 done:
     return code;
 }
 
 /* Background work of processors cannot move. */
-static int read_background(rf_build *build, dump *d, int64_t phase, rf_keys *known, eqp_message *message)
+static int read_background(rf_build *build, dump *d, int64_t phase, rf_keys *known)
 {
     int code = EQP_OK;
 
@@ -262,7 +262,7 @@ static int read_background(rf_build *build, dump *d, int64_t phase, rf_keys *kno
                       .bytes = RF_NONE,
                       .fixed = true};
         build->number = p;
-        EQP_TRY(add(build, known, -1, (uint64_t)one.pe, &row, message));
+        EQP_TRY(add(build, known, -1, (uint64_t)one.pe, &row));
     }
 done:
     return code;
@@ -277,7 +277,7 @@ static int64_t find(const rf_keys *known, key k)
     return k.manager >= 0 ? rf_keys_find(known, word) : -1;
 }
 
-static int read_messages(rf_build *build, dump *d, int64_t phase, const rf_keys *known, eqp_message *message)
+static int read_messages(rf_build *build, dump *d, int64_t phase, const rf_keys *known)
 {
     int code = EQP_OK;
 
@@ -292,7 +292,7 @@ static int read_messages(rf_build *build, dump *d, int64_t phase, const rf_keys 
             if (receiver < 0) {
                 build->left_out++;
             } else {
-                EQP_TRY(rf_build_edge(build, sender, receiver, m.bytes, phase, message));
+                EQP_TRY(rf_build_edge(build, sender, receiver, m.bytes, phase));
             }
         }
     }
@@ -300,14 +300,13 @@ done:
     return code;
 }
 
-static int refuse_layout(const char *path, const char *why, eqp_message *message)
+static int refuse_layout(const rf_build *build, const char *why)
 {
-    eqp_message_set(message, "%.250s: a dump of Charm++ (+LBDump), %s", path, why);
+    (void)rf_build_refuse_at(build, build->npaths - 1, RF_NONE, "a dump of Charm++ (+LBDump), %s", why);
     return EQP_ERR_FORMAT;
 }
 
-static int read_bytes(rf_build *build, const char *path, const unsigned char *bytes, int64_t size, int64_t phase,
-                      rf_keys *known, eqp_message *message)
+static int read_bytes(rf_build *build, const unsigned char *bytes, int64_t size, int64_t phase, rf_keys *known)
 {
     const bool old = bytes[4] == 0; /* version of the head */
     const unsigned char *rest = bytes + (old ? 9 : 10);
@@ -317,11 +316,11 @@ static int read_bytes(rf_build *build, const char *path, const unsigned char *by
 
     if (bytes[4] > 1 || bytes[6] != 2 || bytes[7] != 4 || (d.word != 4 && d.word != 8) || rest[0] > 1 || rest[2] != 8 ||
         rest[3] != rest[0] || rest[4] != 1) {
-        return refuse_layout(path, "of a machine with strange numbers", message);
+        return refuse_layout(build, "of a machine with strange numbers");
     }
     version = take_int(&d);
     if (version < 2 || version > NEWEST) {
-        return refuse_layout(path, "but none of format version 2 or 3", message);
+        return refuse_layout(build, "but none of format version 2 or 3");
     }
     skip(&d, 4); /* processors, once more */
     dump plain = d;
@@ -329,29 +328,29 @@ static int read_bytes(rf_build *build, const char *path, const unsigned char *by
         d.user_data = version >= USER_DATA;
         plain = d;
         if (!d.user_data || !fits(&plain)) {
-            return refuse_layout(path, "but damaged, or in none of the layouts of Charm++ 7 and 8", message);
+            return refuse_layout(build, "but damaged, or in none of the layouts of Charm++ 7 and 8");
         }
     }
     d = plain;
-    EQP_TRY(read_objects(build, &d, phase, known, message));
-    EQP_TRY(read_background(build, &d, phase, known, message));
-    EQP_TRY(read_messages(build, &d, phase, known, message));
+    EQP_TRY(read_objects(build, &d, phase, known));
+    EQP_TRY(read_background(build, &d, phase, known));
+    EQP_TRY(read_messages(build, &d, phase, known));
 done:
     return code;
 }
 
-int rf_read_charm(rf_build *build, const char *path, int64_t phase, rf_keys *known, eqp_message *message)
+int rf_read_charm(rf_build *build, const char *path, int64_t phase, rf_keys *known)
 {
     char *bytes = NULL;
     int64_t size = 0;
     int code;
 
     EQP_TRY(rf_build_open(build, path, "entry"));
-    EQP_TRY(rf_read_bytes(path, &bytes, &size, message));
+    EQP_TRY(rf_read_bytes(path, &bytes, &size, build->message));
     if (size < HEAD || memcmp(bytes, magic, sizeof magic) != 0) {
-        EQP_TRY(refuse_layout(path, "cut off in its head", message));
+        EQP_TRY(refuse_layout(build, "cut off in its head"));
     }
-    EQP_TRY(read_bytes(build, path, (const unsigned char *)bytes, size, phase, known, message));
+    EQP_TRY(read_bytes(build, (const unsigned char *)bytes, size, phase, known));
 done:
     free(bytes);
     return code;

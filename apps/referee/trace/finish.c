@@ -2,7 +2,6 @@
 /* Converts rows into the tables of a trace. */
 #include "build.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,24 +49,22 @@ done:
 /* Number of loads that copy_rows() will copy. */
 static int64_t count_copies(const rf_build *b, const int64_t *own, const rf_trace *t);
 
-static int check_size(const rf_build *b, const int64_t *own, const rf_trace *t, eqp_message *message)
+static int check_size(const rf_build *b, const int64_t *own, const rf_trace *t)
 {
     const double cells = (double)t->n * (double)t->nrows;
 
     if (b->nrows == 0) {
-        eqp_message_set(message, "%.250s: there are no items", b->file[0].path);
-        return EQP_ERR_DATA;
+        return rf_build_refuse_at(b, 0, RF_NONE, "there are no items");
     }
     if (cells > CELLS_AT_LEAST && cells > CELLS_PER_ROW * ((double)b->nrows + (double)count_copies(b, own, t))) {
-        eqp_message_set(message, "%.250s: %lld items and %lld phases, but only %lld loads", b->file[0].path,
-                        (long long)t->n, (long long)t->nrows, (long long)b->nrows);
-        return EQP_ERR_DATA;
+        return rf_build_refuse_at(b, 0, RF_NONE, "%lld items and %lld phases, but only %lld loads", (long long)t->n,
+                                  (long long)t->nrows, (long long)b->nrows);
     }
     return EQP_OK;
 }
 
 /* Fills data per item and moves the build's names into the trace. */
-static int fill_items(rf_build *b, const int64_t *place, rf_trace *t, eqp_message *message)
+static int fill_items(rf_build *b, const int64_t *place, rf_trace *t)
 {
     int code = EQP_OK;
 
@@ -88,9 +85,8 @@ static int fill_items(rf_build *b, const int64_t *place, rf_trace *t, eqp_messag
             t->bytes[to] = item->bytes != RF_NONE ? item->bytes : 0;
         }
         if (b->placed && item->centre_phase == RF_NONE && !item->fixed) {
-            eqp_message_set(message, "%.250s: item %lld has no position, but some items have", b->file[0].path,
-                            (long long)t->id[to]);
-            EQP_TRY(EQP_ERR_DATA);
+            EQP_TRY(rf_build_refuse_at(b, 0, RF_NONE, "item %lld has no position, but some items have",
+                                       (long long)t->id[to]));
         }
         if (b->placed) {
             memcpy(t->centre + 3 * to, item->centre, sizeof item->centre);
@@ -238,7 +234,7 @@ static int declared_ranks(const rf_build *b, int nranks)
 
 /* Each file belongs to one rank. Two files of one rank are two traces, and a rank without a file is known to be idle
  * only if ranks were declared. */
-static int check_files(rf_build *b, int nranks, rf_trace *t, eqp_message *message)
+static int check_files(rf_build *b, int nranks, rf_trace *t)
 {
     const int declared = declared_ranks(b, nranks);
     owned *files = NULL;
@@ -254,18 +250,18 @@ static int check_files(rf_build *b, int nranks, rf_trace *t, eqp_message *messag
     qsort(files, (size_t)n, sizeof *files, by_rank);
     for (int64_t k = 0; k < n; k++) {
         if (k > 0 && files[k].rank == files[k - 1].rank) {
-            eqp_message_set(message, "%.200s: is of rank %lld, as is %.200s: give the files of one trace",
-                            b->file[files[k].file].path, (long long)files[k].rank, b->file[files[k - 1].file].path);
-            EQP_TRY(EQP_ERR_DATA);
+            EQP_TRY(rf_build_refuse_at(b, files[k].file, RF_NONE,
+                                       "is of rank %lld, as is %.200s: give the files of one trace",
+                                       (long long)files[k].rank, b->file[files[k - 1].file].path));
         }
         missing = missing < 0 && files[k].rank != k ? k : missing;
     }
     t->nranks = n > 0 && files[n - 1].rank >= t->nranks ? (int)files[n - 1].rank + 1 : t->nranks;
     missing = missing < 0 && n > 0 && n < declared ? n : missing;
     if (missing >= 0 && declared == 0) {
-        eqp_message_set(message, "%.250s: of rank %lld, but there is no file of rank %lld (--ranks N: it was idle)",
-                        b->file[files[n - 1].file].path, (long long)files[n - 1].rank, (long long)missing);
-        EQP_TRY(EQP_ERR_DATA);
+        EQP_TRY(rf_build_refuse_at(b, files[n - 1].file, RF_NONE,
+                                   "of rank %lld, but there is no file of rank %lld (--ranks N: it was idle)",
+                                   (long long)files[n - 1].rank, (long long)missing));
     }
     if (missing >= 0) {
         rf_build_note(b, "there is no file of rank %lld: taken as idle", (long long)missing);
@@ -275,8 +271,7 @@ done:
     return code;
 }
 
-static int fill_loads(const rf_build *b, const int64_t *item, const int64_t *phase, const int64_t *own, rf_trace *t,
-                      eqp_message *message)
+static int fill_loads(const rf_build *b, const int64_t *item, const int64_t *phase, const int64_t *own, rf_trace *t)
 {
     const int64_t cells = t->n * t->nrows;
     int code;
@@ -292,11 +287,8 @@ static int fill_loads(const rf_build *b, const int64_t *item, const int64_t *pha
     for (int64_t r = 0; r < b->nrows; r++) {
         const rf_kept_row *row = &b->row[r];
         if (t->load[t->row[phase[row->phase]] * t->n + item[row->item]] >= 0) {
-            char what[100];
-            snprintf(what, sizeof what, "item %lld stands twice in phase %lld", (long long)b->items.word[row->item],
-                     (long long)b->phases.word[row->phase]);
-            rf_build_say(b->file[row->path].path, b->unit, row->number, what, message);
-            EQP_TRY(EQP_ERR_DATA);
+            EQP_TRY(rf_build_refuse_at(b, row->path, row->number, "item %lld stands twice in phase %lld",
+                                       (long long)b->items.word[row->item], (long long)b->phases.word[row->phase]));
         }
         take_load(b, item, row, phase[row->phase], t);
         t->nranks = row->rank >= t->nranks ? row->rank + 1 : t->nranks;
@@ -312,19 +304,17 @@ done:
     return code;
 }
 
-static int fill_nranks(const rf_build *b, int nranks, rf_trace *t, eqp_message *message)
+static int fill_nranks(const rf_build *b, int nranks, rf_trace *t)
 {
     const int declared = declared_ranks(b, nranks);
 
     if (b->nranks != RF_NONE && b->nranks != declared) {
-        eqp_message_set(message, "%.250s: says that there are %lld ranks, not %d as --ranks says", b->file[0].path,
-                        (long long)b->nranks, declared);
-        return EQP_ERR_DATA;
+        return rf_build_refuse_at(b, 0, RF_NONE, "says that there are %lld ranks, not %d as --ranks says",
+                                  (long long)b->nranks, declared);
     }
     if (declared > 0 && t->nranks > declared) {
-        eqp_message_set(message, "%.250s: rank %d occurs, but there are %d ranks as declared", b->file[0].path,
-                        t->nranks - 1, declared);
-        return EQP_ERR_DATA;
+        return rf_build_refuse_at(b, 0, RF_NONE, "rank %d occurs, but there are %d ranks as declared", t->nranks - 1,
+                                  declared);
     }
     t->nranks = declared > 0 && b->ranked ? declared : t->nranks;
     return EQP_OK;
@@ -365,34 +355,30 @@ done:
     return code;
 }
 
-/* Bin of edge e: 0 for every phase, 1 + phase, or -1 if omitted. */
-static int place_edge(const rf_build *b, const rf_kept_edge *e, const int64_t *item, const int64_t *phase, bool lenient,
-                      int64_t *bin, eqp_message *message)
+/* Bin of edge e: 0 for every phase, 1 + phase, or -1 if one of its items is not in the trace. */
+static int64_t bin_of(const rf_kept_edge *e, const int64_t *item, const int64_t *phase)
 {
-    *bin = item[e->from] < 0 || item[e->to] < 0 ? -1 : e->phase < 0 ? 0 : 1 + phase[e->phase];
-    if (*bin < 0 && !lenient) {
-        char what[100];
-        snprintf(what, sizeof what, "an edge to item %lld, which is not among the items",
-                 (long long)b->items.word[item[e->from] < 0 ? e->from : e->to]);
-        rf_build_say(b->file[e->path].path, b->unit, e->number, what, message);
-        return EQP_ERR_DATA;
-    }
-    return EQP_OK;
+    return item[e->from] < 0 || item[e->to] < 0 ? -1 : e->phase < 0 ? 0 : 1 + phase[e->phase];
 }
 
-static int fill_edges(rf_build *b, const int64_t *item, const int64_t *phase, bool lenient, rf_trace *t,
-                      eqp_message *message)
+static int fill_edges(rf_build *b, const int64_t *item, const int64_t *phase, bool lenient, rf_trace *t)
 {
-    int64_t *next = NULL, bin, at = 0;
+    int64_t *next = NULL, at = 0;
     int code;
 
     EQP_TRY(eqp_array_create(&next, t->nphases + 1, sizeof *next));
     EQP_TRY(eqp_array_create(&t->edge_first, t->nphases + 1, sizeof *t->edge_first));
     for (int64_t e = 0; e < b->nedges; e++) {
-        EQP_TRY(place_edge(b, &b->edge[e], item, phase, lenient, &bin, message));
-        t->left_out += bin < 0;
+        const rf_kept_edge *edge = &b->edge[e];
+        const int64_t bin = bin_of(edge, item, phase);
         if (bin >= 0) {
             next[bin]++;
+        } else if (lenient) {
+            t->left_out++;
+        } else {
+            EQP_TRY(rf_build_refuse_at(b, edge->path, edge->number,
+                                       "an edge to item %lld, which is not among the items",
+                                       (long long)b->items.word[item[edge->from] < 0 ? edge->from : edge->to]));
         }
     }
     for (int64_t k = 0; k <= t->nphases; k++) {
@@ -405,7 +391,7 @@ static int fill_edges(rf_build *b, const int64_t *item, const int64_t *phase, bo
     EQP_TRY(eqp_array_create(&t->edge, at, sizeof *t->edge));
     for (int64_t e = 0; e < b->nedges; e++) {
         const rf_kept_edge *edge = &b->edge[e];
-        (void)place_edge(b, edge, item, phase, true, &bin, message);
+        const int64_t bin = bin_of(edge, item, phase);
         if (bin >= 0) {
             t->edge[next[bin]++] = (rf_edge){item[edge->from], item[edge->to], edge->bytes};
         }
@@ -415,8 +401,7 @@ done:
     return code;
 }
 
-int rf_build_finish(rf_build *build, const char *format, bool lenient, int nranks, rf_trace **trace,
-                    eqp_message *message)
+int rf_build_finish(rf_build *build, const char *format, bool lenient, int nranks, rf_trace **trace)
 {
     rf_build *const b = build;
     int64_t *item = NULL, *phase = NULL, *own = NULL;
@@ -430,15 +415,15 @@ int rf_build_finish(rf_build *build, const char *format, bool lenient, int nrank
     EQP_TRY(sort_ids(&b->items, b->item, &t->id, &item, &t->n));
     EQP_TRY(sort_ids(&b->phases, NULL, &t->phase, &phase, &t->nphases));
     EQP_TRY(share_rows(b, phase, t, &own));
-    EQP_TRY(check_size(b, own, t, message));
-    EQP_TRY(fill_items(b, item, t, message));
-    EQP_TRY(check_files(b, nranks, t, message));
-    EQP_TRY(fill_loads(b, item, phase, own, t, message));
-    EQP_TRY(fill_nranks(b, nranks, t, message));
+    EQP_TRY(check_size(b, own, t));
+    EQP_TRY(fill_items(b, item, t));
+    EQP_TRY(check_files(b, nranks, t));
+    EQP_TRY(fill_loads(b, item, phase, own, t));
+    EQP_TRY(fill_nranks(b, nranks, t));
     EQP_TRY(fill_memory(b, item, t));
     free(b->row); /* the remaining arrays are smaller than the rows */
     b->row = NULL;
-    EQP_TRY(fill_edges(b, item, phase, lenient, t, message));
+    EQP_TRY(fill_edges(b, item, phase, lenient, t));
     t->note = b->note;
     *trace = t;
     t = NULL;
@@ -458,24 +443,13 @@ void rf_trace_free(rf_trace *trace)
     for (int64_t i = 0; i < trace->n && trace->name != NULL; i++) {
         free(trace->name[i]);
     }
-    free(trace->id);
-    free(trace->name);
-    free(trace->fixed);
-    free(trace->centre);
-    free(trace->bytes);
-    free(trace->phase);
-    free(trace->like);
-    free(trace->row);
-    free(trace->load);
-    free(trace->rank);
-    free(trace->memory.held);
-    free(trace->memory.working);
-    free(trace->memory.block);
-    free(trace->memory.block_bytes);
-    free(trace->memory.rank_bytes);
-    free(trace->edge_first);
-    free(trace->edge);
-    free(trace->source);
+    const rf_memory *m = &trace->memory;
+    void *const array[] = {trace->id,   trace->name,    trace->fixed,  trace->centre,     trace->bytes, trace->phase,
+                           trace->like, trace->row,     trace->load,   trace->rank,       m->held,      m->working,
+                           m->block,    m->block_bytes, m->rank_bytes, trace->edge_first, trace->edge,  trace->source};
+    for (size_t k = 0; k < sizeof array / sizeof array[0]; k++) {
+        free(array[k]);
+    }
     free(trace);
 }
 

@@ -23,15 +23,13 @@ enum { ID, LOADS, POSITIONS, RANK, BYTES, FIXED, PHASES, FROM, TO, EDGE_BYTES, E
 typedef struct reading {
     rf_build *build;
     hid_t file;
-    const char *path;
     int64_t n, nphases;
     dataset set[NSETS];
-    eqp_message *message;
 } reading;
 
 static int refuse(const reading *r, const char *name, const char *what)
 {
-    eqp_message_set(r->message, "%.250s: %s: %s", r->path, name, what);
+    (void)rf_build_refuse_at(r->build, r->build->npaths - 1, RF_NONE, "%s: %s", name, what);
     return EQP_ERR_FORMAT;
 }
 
@@ -191,7 +189,7 @@ static int read_edges(const reading *r)
     for (int64_t e = 0; from != NULL && e < r->set[FROM].extent[0]; e++) {
         r->build->number = e;
         EQP_TRY(rf_build_edge(r->build, from[e], to[e], bytes != NULL ? bytes[e] : RF_NONE,
-                              phase != NULL ? phase[e] : RF_NONE, r->message));
+                              phase != NULL ? phase[e] : RF_NONE));
     }
 done:
     free(from);
@@ -237,7 +235,7 @@ static int read_items(const reading *r)
             if (row.fixed && rank == NULL) {
                 EQP_TRY(refuse(r, "/items/fixed", "items are fixed, but have no rank"));
             }
-            EQP_TRY(rf_build_row(r->build, &row, NULL, r->message));
+            EQP_TRY(rf_build_row(r->build, &row, NULL));
         }
     }
 done:
@@ -251,9 +249,9 @@ done:
     return code;
 }
 
-int rf_read_hdf5(rf_build *build, const char *path, eqp_message *message)
+int rf_read_hdf5(rf_build *build, const char *path)
 {
-    reading r = {.build = build, .path = path, .message = message};
+    reading r = {.build = build};
     H5E_auto2_t print = NULL;
     void *user = NULL;
     int code;
@@ -264,10 +262,10 @@ int rf_read_hdf5(rf_build *build, const char *path, eqp_message *message)
     EQP_TRY(rf_build_open(build, path, "item"));
     r.file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (r.file < 0) {
-        eqp_message_set(message, "%.250s: HDF5, but damaged", path);
+        (void)rf_build_refuse_at(build, build->npaths - 1, RF_NONE, "HDF5, but damaged");
         EQP_TRY(EQP_ERR_FORMAT);
     }
-    EQP_TRY(rf_build_timed(build, false, message));
+    EQP_TRY(rf_build_timed(build, false));
     EQP_TRY(open_all(&r));
     EQP_TRY(read_items(&r));
     EQP_TRY(read_edges(&r));

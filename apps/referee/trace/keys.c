@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _DEFAULT_SOURCE /* getentropy */
-#include "keys.h"
+#include "build.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/random.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "text.h"
+#include "build.h"
 
 #include <equipoise/more/base.h>
 
@@ -9,10 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-int rf_lines_open(const char *path, rf_lines *lines, eqp_message *message)
+int rf_lines_open(rf_build *build, const char *path, rf_lines *lines)
 {
+    int code;
+
     *lines = (rf_lines){.stream = NULL};
-    return eqp_input_open(path, &lines->stream, message);
+    EQP_TRY(rf_build_open(build, path, "line"));
+    EQP_TRY(eqp_input_open(path, &lines->stream, build->message));
+done:
+    return code;
 }
 
 void rf_lines_close(rf_lines *lines)
@@ -24,7 +29,7 @@ void rf_lines_close(rf_lines *lines)
     *lines = (rf_lines){.stream = NULL};
 }
 
-int rf_lines_next(rf_lines *lines, rf_build *build, bool *end, eqp_message *message)
+int rf_lines_next(rf_lines *lines, rf_build *build, bool *end)
 {
     ssize_t length;
 
@@ -33,17 +38,14 @@ int rf_lines_next(rf_lines *lines, rf_build *build, bool *end, eqp_message *mess
     build->number = ++lines->number;
     *end = length < 0;
     if (*end) {
-        return feof(lines->stream) ? EQP_OK
-                                   : rf_build_refuse(build, errno == ENOMEM ? EQP_ERR_MEMORY : EQP_ERR_IO, message,
-                                                     "%s", strerror(errno));
+        return feof(lines->stream)
+                   ? EQP_OK
+                   : rf_build_refuse(build, errno == ENOMEM ? EQP_ERR_MEMORY : EQP_ERR_IO, "%s", strerror(errno));
     }
-    if (lines->number == 1 && length >= 2 &&
-        (memcmp(lines->line, "\xff\xfe", 2) == 0 || memcmp(lines->line, "\xfe\xff", 2) == 0)) {
-        return rf_build_refuse(build, EQP_ERR_FORMAT, message, "UTF-16: save it as UTF-8, or iconv -f UTF-16 -t UTF-8");
-    }
-    if (memchr(lines->line, '\0', (size_t)length) != NULL) {
-        return rf_build_refuse(build, EQP_ERR_FORMAT, message, "a byte that is no text");
-    }
+    RF_REFUSE_IF(lines->number == 1 && length >= 2 &&
+                     (memcmp(lines->line, "\xff\xfe", 2) == 0 || memcmp(lines->line, "\xfe\xff", 2) == 0),
+                 build, EQP_ERR_FORMAT, "UTF-16: save it as UTF-8, or iconv -f UTF-16 -t UTF-8");
+    RF_REFUSE_IF(memchr(lines->line, '\0', (size_t)length) != NULL, build, EQP_ERR_FORMAT, "a byte that is no text");
     if (lines->number == 1 && length >= 3 && memcmp(lines->line, "\xef\xbb\xbf", 3) == 0) { /* byte order mark */
         length -= 3;
         memmove(lines->line, lines->line + 3, (size_t)length + 1);
@@ -125,34 +127,28 @@ char rf_separator_of(const char *header)
                                          : ' ';
 }
 
-int rf_field_int(const rf_build *build, const char *field, const char *name, int64_t *value, eqp_message *message)
+int rf_field_int(const rf_build *build, const char *field, const char *name, int64_t *value)
 {
     char *end;
     long long read;
 
     errno = 0;
     read = strtoll(field, &end, 10);
-    if (end == field || *end != '\0' || isspace((unsigned char)field[0])) {
-        return rf_build_refuse(build, EQP_ERR_DATA, message, "%s: '%.40s' is no whole number", name, field);
-    }
-    if (errno == ERANGE || read == INT64_MIN) {
-        return rf_build_refuse(build, EQP_ERR_DATA, message, "%s: '%.40s' does not fit into 64 bits", name, field);
-    }
+    RF_REFUSE_IF(end == field || *end != '\0' || isspace((unsigned char)field[0]), build, EQP_ERR_DATA,
+                 "%s: '%.40s' is no whole number", name, field);
+    RF_REFUSE_IF(errno == ERANGE || read == INT64_MIN, build, EQP_ERR_DATA, "%s: '%.40s' does not fit into 64 bits",
+                 name, field);
     *value = read;
     return EQP_OK;
 }
 
-int rf_field_real(const rf_build *build, const char *field, const char *name, double *value, eqp_message *message)
+int rf_field_real(const rf_build *build, const char *field, const char *name, double *value)
 {
     char *end;
 
     *value = strtod(field, &end);
-    if (end == field || *end != '\0' || isspace((unsigned char)field[0])) {
-        return rf_build_refuse(build, EQP_ERR_DATA, message, "%s: '%.40s' is no number%s", name, field,
-                               *end == ',' ? ": decimals have a point" : "");
-    }
-    if (!isfinite(*value)) {
-        return rf_build_refuse(build, EQP_ERR_DATA, message, "%s: '%.40s' is not finite", name, field);
-    }
+    RF_REFUSE_IF(end == field || *end != '\0' || isspace((unsigned char)field[0]), build, EQP_ERR_DATA,
+                 "%s: '%.40s' is no number%s", name, field, *end == ',' ? ": decimals have a point" : "");
+    RF_REFUSE_IF(!isfinite(*value), build, EQP_ERR_DATA, "%s: '%.40s' is not finite", name, field);
     return EQP_OK;
 }

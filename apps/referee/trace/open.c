@@ -228,34 +228,34 @@ typedef struct spanning {
     rf_vt_names names;
 } spanning;
 
-static int read_file(rf_build *build, const file *f, int64_t at, spanning *all, eqp_message *message)
+static int read_file(rf_build *build, const file *f, int64_t at, spanning *all)
 {
     switch (f->format) {
     case BOXES:
-        return rf_read_boxes(build, f->path, message);
+        return rf_read_boxes(build, f->path);
     case VT:
-        return rf_read_vt(build, f->path, &all->names, message);
+        return rf_read_vt(build, f->path, &all->names);
     case HDF5_FILE:
-        return rf_read_hdf5(build, f->path, message);
+        return rf_read_hdf5(build, f->path);
     case CHARM:
-        return rf_read_charm(build, f->path, at, &all->known, message);
+        return rf_read_charm(build, f->path, at, &all->known);
     case TEXT:
     case STRANGER:
     case NFORMATS:
         break;
     }
-    return rf_read_text(build, f->path, false, message);
+    return rf_read_text(build, f->path, false);
 }
 
 /* Reads a file; skips a file found in a folder that does not belong to the trace. */
-static int take_file(rf_build *build, file *f, int64_t at, spanning *all, eqp_message *message)
+static int take_file(rf_build *build, file *f, int64_t at, spanning *all)
 {
-    int code = f->format == STRANGER ? EQP_ERR_UNKNOWN : read_file(build, f, at, all, message);
+    int code = f->format == STRANGER ? EQP_ERR_UNKNOWN : read_file(build, f, at, all);
 
     if (code == EQP_ERR_UNKNOWN && f->met) {
         const char *slash = strrchr(f->path, '/');
         rf_build_note(build, "%.80s is passed over: it is no trace", slash != NULL ? slash + 1 : f->path);
-        message->text[0] = '\0';
+        build->message->text[0] = '\0';
         f->format = STRANGER;
         return EQP_OK;
     }
@@ -277,7 +277,7 @@ static int read_files(rf_build *build, files *f, format *kind, eqp_message *mess
                             one->format == *kind ? "another" : format_name[*kind]);
             EQP_TRY(EQP_ERR_FORMAT);
         }
-        EQP_TRY(take_file(build, one, taken, &all, message));
+        EQP_TRY(take_file(build, one, taken, &all));
         *kind = taken == 0 && one->format != STRANGER ? one->format : *kind;
         taken += one->format != STRANGER;
     }
@@ -288,7 +288,7 @@ static int read_files(rf_build *build, files *f, format *kind, eqp_message *mess
                         f->file[0].path);
         EQP_TRY(EQP_ERR_FORMAT);
     }
-    EQP_TRY(rf_vt_resolve(build, &all.names, message));
+    EQP_TRY(rf_vt_resolve(build, &all.names));
 done:
     rf_keys_free(&all.known);
     rf_vt_names_free(&all.names);
@@ -332,13 +332,13 @@ int rf_trace_read(int n, const char *const *paths, const rf_trace_known *known, 
     format kind = TEXT;
     int code;
 
-    EQP_TRY(rf_build_create(known->phase, &build));
+    EQP_TRY(rf_build_create(known->phase, message, &build));
     EQP_TRY(list_files(n, paths, &f, message));
     EQP_TRY(read_files(build, &f, &kind, message));
     if (known->edges != NULL) {
-        EQP_TRY(rf_read_text(build, known->edges, true, message));
+        EQP_TRY(rf_read_text(build, known->edges, true));
     }
-    EQP_TRY(rf_build_finish(build, format_name[kind], kind == VT || kind == CHARM, known->nranks, &made, message));
+    EQP_TRY(rf_build_finish(build, format_name[kind], kind == VT || kind == CHARM, known->nranks, &made));
     made->names_are_json = kind == VT;
     EQP_TRY(note_sources(&f, known->edges, made));
     *trace = made;

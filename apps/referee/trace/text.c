@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reader of tables of items and edges. The header names the columns. */
-#include "text.h"
+#include "build.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -47,7 +47,6 @@ typedef struct table {
     int column[NCOLUMNS]; /* -1: absent */
     double unit;          /* of a load, in seconds */
     char *field[NCOLUMNS];
-    eqp_message *message;
 } table;
 
 /* Cuts off the unit after a name: "load_ms", "load(ms)", "load [ms]". */
@@ -107,9 +106,8 @@ static int take_unit(table *t, int column, const char *unit, bool *known)
         return EQP_OK; /* positions may have any unit */
     }
     for (k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        if (strcasecmp(unit, sizes[k]) == 0) {
-            return rf_build_refuse(t->build, EQP_ERR_FORMAT, t->message, "unit '%.40s': bytes come in bytes", unit);
-        }
+        RF_REFUSE_IF(strcasecmp(unit, sizes[k]) == 0, t->build, EQP_ERR_FORMAT, "unit '%.40s': bytes come in bytes",
+                     unit);
     }
     *known = unit[0] == '\0' || strcasecmp(unit, "bytes") == 0 || strcasecmp(unit, "b") == 0;
     return EQP_OK;
@@ -137,9 +135,7 @@ static int take_name(table *t, char *name, int at)
         }
         return EQP_OK;
     }
-    if (t->column[column] >= 0) {
-        return rf_build_refuse(t->build, EQP_ERR_FORMAT, t->message, "two columns are '%s'", names[column][0]);
-    }
+    RF_REFUSE_IF(t->column[column] >= 0, t->build, EQP_ERR_FORMAT, "two columns are '%s'", names[column][0]);
     t->column[column] = at;
     code = EQP_OK;
 done:
@@ -150,7 +146,7 @@ static int want_column(const table *t, int column)
 {
     return t->column[column] >= 0
                ? EQP_OK
-               : rf_build_refuse(t->build, EQP_ERR_FORMAT, t->message, "there is no column '%s'", names[column][0]);
+               : rf_build_refuse(t->build, EQP_ERR_FORMAT, "there is no column '%s'", names[column][0]);
 }
 
 static int read_header(table *t, char *line)
@@ -180,11 +176,10 @@ static int read_header(table *t, char *line)
         rf_build_note(t->build, "column '%s' and %d more are not read", t->unread, t->nunread - 1);
     }
     EQP_TRY(want_column(t, t->edges ? FROM : ITEM));
-    if (!t->edges && t->column[LOAD] < 0 && t->odd[0] != '\0') {
-        EQP_TRY(rf_build_refuse(t->build, EQP_ERR_FORMAT, t->message, "unit '%s' of loads is not known", t->odd));
-    }
+    RF_REFUSE_IF(!t->edges && t->column[LOAD] < 0 && t->odd[0] != '\0', t->build, EQP_ERR_FORMAT,
+                 "unit '%s' of loads is not known", t->odd);
     EQP_TRY(want_column(t, t->edges ? TO : LOAD));
-    EQP_TRY(t->edges ? EQP_OK : rf_build_timed(t->build, t->timed, t->message));
+    EQP_TRY(t->edges ? EQP_OK : rf_build_timed(t->build, t->timed));
     if (!t->edges && (t->column[Y] >= 0 || t->column[Z] >= 0)) {
         EQP_TRY(want_column(t, X));
         EQP_TRY(t->column[Z] >= 0 ? want_column(t, Y) : EQP_OK);
@@ -199,8 +194,7 @@ static int get(const table *t, int column, bool may_be_empty, const char **field
     *field = t->column[column] >= 0 ? t->field[column] : NULL;
     if (t->column[column] >= 0 && (*field == NULL || (*field)[0] == '\0')) {
         *field = NULL;
-        return may_be_empty ? EQP_OK
-                            : rf_build_refuse(t->build, EQP_ERR_DATA, t->message, "there is no %s", names[column][0]);
+        return may_be_empty ? EQP_OK : rf_build_refuse(t->build, EQP_ERR_DATA, "there is no %s", names[column][0]);
     }
     return EQP_OK;
 }
@@ -212,7 +206,7 @@ static int get_int(const table *t, int column, bool may_be_empty, int64_t *value
 
     EQP_TRY(get(t, column, may_be_empty, &field));
     if (field != NULL) {
-        EQP_TRY(rf_field_int(t->build, field, names[column][0], value, t->message));
+        EQP_TRY(rf_field_int(t->build, field, names[column][0], value));
     }
 done:
     return code;
@@ -226,7 +220,7 @@ static int get_real(const table *t, int column, bool may_be_empty, double *value
     EQP_TRY(get(t, column, may_be_empty, &field));
     *there = field != NULL;
     if (field != NULL) {
-        EQP_TRY(rf_field_real(t->build, field, names[column][0], value, t->message));
+        EQP_TRY(rf_field_real(t->build, field, names[column][0], value));
     }
 done:
     return code;
@@ -260,9 +254,7 @@ static int read_item(const table *t)
     row.load *= t->unit;
     for (int d = 0; d < 3; d++) {
         EQP_TRY(get_real(t, X + d, true, &row.centre[d], &placed[d]));
-        if (t->column[X + d] >= 0 && placed[d] != placed[0]) {
-            EQP_TRY(rf_build_refuse(t->build, EQP_ERR_DATA, t->message, "half a position"));
-        }
+        RF_REFUSE_IF(t->column[X + d] >= 0 && placed[d] != placed[0], t->build, EQP_ERR_DATA, "half a position");
     }
     row.placed = placed[0];
     EQP_TRY(get_int(t, PHASE, false, &row.phase));
@@ -271,11 +263,9 @@ static int read_item(const table *t)
     EQP_TRY(get_int(t, FIXED, true, &fixed));
     row.fixed = fixed != 0;
     EQP_TRY(read_needs(t, &row.needs));
-    if (row.fixed && row.rank == RF_NONE) {
-        EQP_TRY(rf_build_refuse(t->build, EQP_ERR_DATA, t->message, "item %lld is fixed, but has no rank",
-                                (long long)row.item));
-    }
-    EQP_TRY(rf_build_row(t->build, &row, NULL, t->message));
+    RF_REFUSE_IF(row.fixed && row.rank == RF_NONE, t->build, EQP_ERR_DATA, "item %lld is fixed, but has no rank",
+                 (long long)row.item);
+    EQP_TRY(rf_build_row(t->build, &row, NULL));
 done:
     return code;
 }
@@ -289,7 +279,7 @@ static int read_edge(const table *t)
     EQP_TRY(get_int(t, TO, false, &to));
     EQP_TRY(get_int(t, BYTES, true, &bytes));
     EQP_TRY(get_int(t, PHASE, true, &phase));
-    EQP_TRY(rf_build_edge(t->build, from, to, bytes, phase, t->message));
+    EQP_TRY(rf_build_edge(t->build, from, to, bytes, phase));
 done:
     return code;
 }
@@ -309,9 +299,7 @@ static int read_row(table *t, char *line)
         }
         at++;
     }
-    if (at < columns) {
-        return rf_build_refuse(t->build, EQP_ERR_DATA, t->message, "%d fields, where the header has more", at);
-    }
+    RF_REFUSE_IF(at < columns, t->build, EQP_ERR_DATA, "%d fields, where the header has more", at);
     return t->edges ? read_edge(t) : read_item(t);
 }
 
@@ -350,17 +338,16 @@ static bool is_skipped(const char *line)
     return line[strspn(line, " \t,;")] == '\0' || line[0] == '#' || strncasecmp(line, "sep=", 4) == 0;
 }
 
-int rf_read_text(rf_build *build, const char *path, bool edges_only, eqp_message *message)
+int rf_read_text(rf_build *build, const char *path, bool edges_only)
 {
-    table t = {.build = build, .message = message};
+    table t = {.build = build};
     rf_lines lines = {.stream = NULL};
     bool end = false, begun = false;
     int code;
 
-    EQP_TRY(rf_build_open(build, path, "line"));
-    EQP_TRY(rf_lines_open(path, &lines, message));
+    EQP_TRY(rf_lines_open(build, path, &lines));
     for (;;) {
-        EQP_TRY(rf_lines_next(&lines, build, &end, message));
+        EQP_TRY(rf_lines_next(&lines, build, &end));
         if (end) {
             break;
         }
@@ -376,13 +363,13 @@ int rf_read_text(rf_build *build, const char *path, bool edges_only, eqp_message
             }
         } else {
             EQP_TRY(begun ? read_row(&t, line)
-                          : rf_build_refuse(build, EQP_ERR_FORMAT, message,
+                          : rf_build_refuse(build, EQP_ERR_FORMAT,
                                             "not a trace: no JSON, HDF5 or dump, nor a header such as "
                                             "'item,x,y,z,load'"));
         }
     }
     if (!begun) {
-        EQP_TRY(rf_build_refuse(build, EQP_ERR_FORMAT, message, "not a trace: there is no header"));
+        EQP_TRY(rf_build_refuse(build, EQP_ERR_FORMAT, "not a trace: there is no header"));
     }
 done:
     rf_lines_close(&lines);

@@ -25,12 +25,11 @@ typedef struct reading {
     int64_t tasks;
     told *told; /* [nphases] by number */
     int64_t nphases, repeated;
-    eqp_message *message;
 } reading;
 
 static int refuse(reading *r, const char *what)
 {
-    return rf_build_refuse(r->build, EQP_ERR_DATA, r->message, "%s in phase %lld", what, (long long)r->phase);
+    return rf_build_refuse(r->build, EQP_ERR_DATA, "%s in phase %lld", what, (long long)r->phase);
 }
 
 /* EQP_ERR_UNKNOWN if absent. */
@@ -149,7 +148,7 @@ static int read_task(reading *r, const json_t *task)
     EQP_TRY(get_int(task, "node", &row.rank) == EQP_OK ? EQP_OK : refuse(r, "a task without 'node'"));
     EQP_TRY(get_real(task, "time", &row.load) == EQP_OK ? EQP_OK : refuse(r, "a task without 'time'"));
     EQP_TRY(read_needs(r, task, &row));
-    EQP_TRY(rf_build_row(r->build, &row, &index, r->message));
+    EQP_TRY(rf_build_row(r->build, &row, &index));
     EQP_TRY(remember(r, entity, row.item));
     if (r->build->item[index].name == NULL) {
         EQP_TRY(rf_build_name(r->build, index, json_dumps(entity, JSON_COMPACT | JSON_SORT_KEYS)));
@@ -177,7 +176,7 @@ static int add_message(reading *r, const rf_vt_end *from, const rf_vt_end *to, i
     int code;
 
     if (from->id != RF_NONE && to->id != RF_NONE) {
-        return rf_build_edge(r->build, from->id, to->id, bytes, r->phase, r->message);
+        return rf_build_edge(r->build, from->id, to->id, bytes, r->phase);
     }
     EQP_TRY(eqp_array_reserve(&names->message, &names->message_room, names->nmessages + 1, sizeof *names->message));
     names->message[names->nmessages++] = (rf_vt_message){*from, *to, bytes, r->phase};
@@ -192,7 +191,7 @@ static int64_t number_of(const rf_vt_names *names, const rf_vt_end *end)
     return end->id != RF_NONE ? end->id : at >= 0 ? names->id[at] : RF_NONE;
 }
 
-int rf_vt_resolve(rf_build *build, const rf_vt_names *names, eqp_message *message)
+int rf_vt_resolve(rf_build *build, const rf_vt_names *names)
 {
     int code = EQP_OK;
 
@@ -202,7 +201,7 @@ int rf_vt_resolve(rf_build *build, const rf_vt_names *names, eqp_message *messag
         if (from == RF_NONE || to == RF_NONE) {
             build->left_out++;
         } else {
-            EQP_TRY(rf_build_edge(build, from, to, m->bytes, m->phase, message));
+            EQP_TRY(rf_build_edge(build, from, to, m->bytes, m->phase));
         }
     }
 done:
@@ -363,7 +362,7 @@ static int read_rank(reading *r, const char *path, const json_t *root)
         r->build->file[r->build->npaths - 1].rank = rank;
     }
     if (get_int(metadata, "num_ranks", &nranks) == EQP_OK) {
-        EQP_TRY(rf_build_nranks(r->build, nranks, r->message));
+        EQP_TRY(rf_build_nranks(r->build, nranks));
     }
 done:
     return code;
@@ -421,22 +420,22 @@ static int read_report(reading *r, const json_t *root)
                                 .rank = (int64_t)k,
                                 .bytes = RF_NONE};
             r->build->number = (int64_t)k;
-            EQP_TRY(rf_build_row(r->build, &row, NULL, r->message));
+            EQP_TRY(rf_build_row(r->build, &row, NULL));
         }
     }
 done:
     return code;
 }
 
-int rf_read_vt(rf_build *build, const char *path, rf_vt_names *names, eqp_message *message)
+int rf_read_vt(rf_build *build, const char *path, rf_vt_names *names)
 {
-    reading r = {.build = build, .names = names, .message = message};
+    reading r = {.build = build, .names = names};
     json_t *root = NULL;
     const json_t *phases, *one;
     size_t i;
     int code;
 
-    EQP_TRY(load_json(path, &root, message));
+    EQP_TRY(load_json(path, &root, build->message));
     phases = json_object_get(root, "phases");
     if (phases == NULL && json_is_array(json_object_get(root, "cpu_seconds"))) {
         EQP_TRY(rf_build_open(build, path, "rank"));
@@ -444,7 +443,7 @@ int rf_read_vt(rf_build *build, const char *path, rf_vt_names *names, eqp_messag
         goto done;
     }
     if (!json_is_array(phases) || !is_load_data(root)) {
-        eqp_message_set(message,
+        eqp_message_set(build->message,
                         "%.250s: JSON, but none of vt's load data: there is no array 'phases' of an LBDatafile", path);
         EQP_TRY(EQP_ERR_UNKNOWN);
     }
