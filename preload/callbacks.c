@@ -192,68 +192,40 @@ EQP_WRAPPER int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Co
                         : PMPI_Comm_create_keyval(copies ? on_copy : copy, deletes ? on_delete : delete, keyval, mine);
 }
 
-static void on_copy_in_fortran(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *state, void *in, void *out, MPI_Fint *flag,
-                               MPI_Fint *ierror)
-{
-    callbacks *mine = kept(*state);
-    MPI_Fint its = seen_in_fortran(*comm);
-
-    ((copy_in_fortran *)mine->copy)(&its, keyval, &mine->wide, in, out, flag, ierror);
-}
-
-static void on_delete_in_fortran(MPI_Fint *comm, MPI_Fint *keyval, void *value, MPI_Aint *state, MPI_Fint *ierror)
-{
-    callbacks *mine = kept(*state);
-    MPI_Fint its = seen_in_fortran(*comm);
-
-    ((delete_in_fortran *)mine->delete)(&its, keyval, value, &mine->wide, ierror);
-}
-
-/* Callbacks of MPI_Keyval_create, whose states are default integers. */
-static void on_old_copy_in_fortran(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *state, void *in, void *out,
-                                   MPI_Fint *flag, MPI_Fint *ierror)
-{
-    callbacks *mine = kept(*state);
-    MPI_Fint its = seen_in_fortran(*comm);
-
-    ((copy_in_fortran *)mine->copy)(&its, keyval, &mine->narrow, in, out, flag, ierror);
-}
-
-static void on_old_delete_in_fortran(MPI_Fint *comm, MPI_Fint *keyval, void *value, MPI_Fint *state, MPI_Fint *ierror)
-{
-    callbacks *mine = kept(*state);
-    MPI_Fint its = seen_in_fortran(*comm);
-
-    ((delete_in_fortran *)mine->delete)(&its, keyval, value, &mine->narrow, ierror);
-}
-
-void eqp__fortran_create_keyval(eqp__routine4 *truth, void *copy, void *delete, void *keyval, void *state,
-                                MPI_Fint *ierror)
-{
-    callbacks *mine =
-        keep((callbacks){.copy = (function *)copy, .delete = (function *)delete, .wide = *(const MPI_Aint *)state});
-
-    *ierror = MPI_ERR_NO_MEM;
-    if (mine != NULL) {
-        in_fortran = true;
-        truth((void *)on_copy_in_fortran, (void *)on_delete_in_fortran, keyval, &mine->wide_number, ierror);
-        in_fortran = false;
+/* Callbacks of MPI_Comm_create_keyval, whose states are addresses, and of MPI_Keyval_create, whose states are default
+ * integers. */
+#define KEYS_IN_FORTRAN(create, type, its_state, its_number)                                                           \
+    static void create##_on_copy(MPI_Fint *comm, MPI_Fint *keyval, type *state, void *in, void *out, MPI_Fint *flag,   \
+                                 MPI_Fint *ierror)                                                                     \
+    {                                                                                                                  \
+        callbacks *mine = kept(*state);                                                                                \
+        MPI_Fint its = seen_in_fortran(*comm);                                                                         \
+                                                                                                                       \
+        ((copy_in_fortran *)mine->copy)(&its, keyval, &mine->its_state, in, out, flag, ierror);                        \
+    }                                                                                                                  \
+    static void create##_on_delete(MPI_Fint *comm, MPI_Fint *keyval, void *value, type *state, MPI_Fint *ierror)       \
+    {                                                                                                                  \
+        callbacks *mine = kept(*state);                                                                                \
+        MPI_Fint its = seen_in_fortran(*comm);                                                                         \
+                                                                                                                       \
+        ((delete_in_fortran *)mine->delete)(&its, keyval, value, &mine->its_state, ierror);                            \
+    }                                                                                                                  \
+    void eqp__fortran_##create(eqp__routine4 *truth, void *copy, void *delete, void *keyval, void *state,              \
+                               MPI_Fint *ierror)                                                                       \
+    {                                                                                                                  \
+        callbacks *mine = keep(                                                                                        \
+            (callbacks){.copy = (function *)copy, .delete = (function *)delete, .its_state = *(const type *)state});   \
+                                                                                                                       \
+        *ierror = MPI_ERR_NO_MEM;                                                                                      \
+        if (mine != NULL) {                                                                                            \
+            in_fortran = true;                                                                                         \
+            truth((void *)create##_on_copy, (void *)create##_on_delete, keyval, &mine->its_number, ierror);            \
+            in_fortran = false;                                                                                        \
+        }                                                                                                              \
     }
-}
 
-void eqp__fortran_keyval_create(eqp__routine4 *truth, void *copy, void *delete, void *keyval, void *state,
-                                MPI_Fint *ierror)
-{
-    callbacks *mine =
-        keep((callbacks){.copy = (function *)copy, .delete = (function *)delete, .narrow = *(const MPI_Fint *)state});
-
-    *ierror = MPI_ERR_NO_MEM;
-    if (mine != NULL) {
-        in_fortran = true;
-        truth((void *)on_old_copy_in_fortran, (void *)on_old_delete_in_fortran, keyval, &mine->number, ierror);
-        in_fortran = false;
-    }
-}
+KEYS_IN_FORTRAN(create_keyval, MPI_Aint, wide, wide_number)
+KEYS_IN_FORTRAN(keyval_create, MPI_Fint, narrow, number)
 
 /* Removed names, which mpi.h may define as macros that do not compile, or omit. */
 EQP_WRAPPER int eqp__errhandler_create(MPI_Comm_errhandler_function *called,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Job and rank from the environment of launchers (Open MPI, MPICH, PMIx, Slurm), before MPI_Init. */
+/* Before MPI_Init: job and rank from the environment of launchers (Open MPI, MPICH, PMIx, Slurm), and a look at the
+ * program without running it. */
 #ifndef EQP_PRELOAD_JOB_H
 #define EQP_PRELOAD_JOB_H
 
@@ -26,5 +27,9 @@ static inline bool eqp__job_is_first(void)
 
     return rank == NULL || strcmp(rank, "0") == 0;
 }
+
+/* Inspects the program at `path` before `library` is preloaded into it.
+ * wrong: [size] why it cannot be divided, in one line; empty: it can. note: [size] a caveat; empty: none. */
+void eqp__program_look(const char *path, const char *library, char *wrong, char *note, size_t size);
 
 #endif

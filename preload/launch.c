@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* equipoise-lazy: runs an unmodified MPI program on some of the ranks and balancers on the rest. */
 #include "job.h"
-#include "program.h"
 
 #include <equipoise/version.h>
 

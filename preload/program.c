@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads the dynamic section of an ELF file: needed libraries and imported symbols. */
-#include "program.h"
+#include "job.h"
 
 #include <elf.h>
 #include <fcntl.h>

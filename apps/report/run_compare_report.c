@@ -53,6 +53,36 @@ static void list_phases(const eqp_compared *row, eqp_field *field)
     }
 }
 
+int app_report_set_all(eqp_report *report, int n, const eqp_field *field)
+{
+    int code = EQP_OK;
+
+    for (int i = 0; i < n && code == EQP_OK; i++) {
+        code = eqp_report_set(report, field[i]);
+    }
+    return code;
+}
+
+int app_report_set_provenance(eqp_report *report)
+{
+    const app_provenance from = app_provenance_take();
+    const eqp_field field[] = {eqp_field_text("host", from.host), eqp_field_text("date", from.date),
+                               eqp_field_text("mpi", from.mpi), eqp_field_text("compiler", from.compiler),
+                               eqp_field_text("commit", from.commit)};
+
+    return app_report_set_all(report, (int)(sizeof field / sizeof field[0]), field);
+}
+
+int app_report_set_network(eqp_report *report, const eqp_network *network)
+{
+    const eqp_field field[] = {
+        eqp_field_real("network_alpha", network->alpha),   eqp_field_real("network_beta", network->beta),
+        eqp_field_count("network_node", network->node),    eqp_field_real("network_reduce", network->reduce),
+        eqp_field_real("network_gather", network->gather), eqp_field_real("network_gather_byte", network->gather_byte)};
+
+    return app_report_set_all(report, (int)(sizeof field / sizeof field[0]), field);
+}
+
 /* Fields of every row; some rows have four more. */
 enum { ALWAYS = 26 };
 

@@ -24,6 +24,15 @@ typedef struct app_compare_look {
  * of it. look: NULL: zeros. Returns NULL for n < 1, and if no map fits. */
 const eqp_compared *app_compare_winner(int n, const eqp_compared *rows, const app_compare_look *look);
 
+/* Sets fields of the whole run. Codes as of eqp_report_set(). */
+int app_report_set_all(eqp_report *report, int n, const eqp_field *field);
+
+/* Sets the host, the time and the programs of a run. Codes as of eqp_report_set(). */
+int app_report_set_provenance(eqp_report *report);
+
+/* Sets the network of a comparison. Codes as of eqp_report_set(). */
+int app_report_set_network(eqp_report *report, const eqp_network *network);
+
 /* Adds the rows to the key `compare`; eqp_report_finish() then also writes compare.csv. grain_size: [granularities]
  * most particles of an owner in each; NULL: fixed. EQP_OK or EQP_ERR_MEMORY. */
 int app_compare_add(eqp_report *report, int n, const eqp_compared *rows, const int *grain_size);

@@ -32,48 +32,29 @@ struct app_record {
     bool shows;                  /* there is a report, on all ranks */
     app_samples *samples;        /* rank 0, with --report */
     eqp_table *table;            /* rank 0, without --quiet */
-    int nrows;                   /* of a comparison; 0: none */
-    const eqp_compared *rows;    /* [nrows] borrowed */
     double *error;               /* [nerrors] of each step's known prediction, on rank 0; owned */
     int64_t nerrors, error_room;
     int64_t late;        /* late maps that were taken */
     eqp_lazy_phase lazy; /* of the last offer */
 };
 
-static int set_all(eqp_report *report, int n, const eqp_field *field)
-{
-    int code = EQP_OK;
-
-    for (int i = 0; i < n && code == EQP_OK; i++) {
-        code = eqp_report_set(report, field[i]);
-    }
-    return code;
-}
-
 static int set_head(const app_record *record, const app_record_head *head)
 {
     const app_run_settings *run = head->run;
-    const app_provenance from = app_provenance_take();
     const eqp_field fields[] = {
-        eqp_field_text("command", head->command),
-        eqp_field_count("seed", run->seed),
-        eqp_field_count("ranks", record->nranks),
-        eqp_field_count("particles", head->particles),
-        eqp_field_text("input", head->input),
-        eqp_field_text("balance", run->method->name),
-        eqp_field_text("rebalance", run->rebalance),
-        eqp_field_real("imbalance_tol", run->imbalance_tol),
-        eqp_field_text("share", run->share_text),
-        eqp_field_text("schedule", run->schedule_text),
-        eqp_field_text("host", from.host),
-        eqp_field_text("date", from.date),
-        eqp_field_text("mpi", from.mpi),
-        eqp_field_text("compiler", from.compiler),
-        eqp_field_text("commit", from.commit),
+        eqp_field_text("command", head->command),    eqp_field_count("seed", run->seed),
+        eqp_field_count("ranks", record->nranks),    eqp_field_count("particles", head->particles),
+        eqp_field_text("input", head->input),        eqp_field_text("balance", run->method->name),
+        eqp_field_text("rebalance", run->rebalance), eqp_field_real("imbalance_tol", run->imbalance_tol),
+        eqp_field_text("share", run->share_text),    eqp_field_text("schedule", run->schedule_text),
     };
-    int code = set_all(record->report, (int)(sizeof fields / sizeof fields[0]), fields);
+    int code;
 
-    return code == EQP_OK ? set_all(record->report, head->nfields, head->field) : code;
+    EQP_TRY(app_report_set_all(record->report, (int)(sizeof fields / sizeof fields[0]), fields));
+    EQP_TRY(app_report_set_provenance(record->report));
+    EQP_TRY(app_report_set_all(record->report, head->nfields, head->field));
+done:
+    return code;
 }
 
 static int create_table(app_record *record, const app_record_head *head)
@@ -258,26 +239,15 @@ static double median_error(app_record *record)
     return 0.5 * (record->error[(n - 1) / 2] + record->error[n / 2]);
 }
 
-/* Removes an older report.json, which would not match the new loads.csv. */
-static void remove_old_report(const char *dir)
-{
-    const size_t room = strlen(dir) + sizeof "/report.json";
-    char *path = malloc(room);
-
-    if (path != NULL) {
-        snprintf(path, room, "%s/report.json", dir);
-        (void)remove(path);
-        free(path);
-    }
-}
-
 /* Makes the file complete up to this step even if the run is killed. A write error does not end the run; it is reported
  * at the end. */
 static void publish_loads(app_record *record)
 {
     if (eqp_csv_publish(record->loads, NULL) == EQP_OK && !record->begun) {
+        char *older = eqp__report_file_join(record->run->report, "report.json"); /* does not match the new file */
         record->begun = true;
-        remove_old_report(record->run->report);
+        (void)(older != NULL && remove(older));
+        free(older);
     }
 }
 
@@ -376,31 +346,16 @@ done:
     return code;
 }
 
-static int add_comparison(app_record *record, const eqp_network *network)
-{
-    int code;
-
-    EQP_TRY(eqp_report_set(record->report, eqp_field_real("network_alpha", network->alpha)));
-    EQP_TRY(eqp_report_set(record->report, eqp_field_real("network_beta", network->beta)));
-    EQP_TRY(eqp_report_set(record->report, eqp_field_count("network_node", network->node)));
-    EQP_TRY(eqp_report_set(record->report, eqp_field_real("network_reduce", network->reduce)));
-    EQP_TRY(eqp_report_set(record->report, eqp_field_real("network_gather", network->gather)));
-    EQP_TRY(eqp_report_set(record->report, eqp_field_real("network_gather_byte", network->gather_byte)));
-    EQP_TRY(app_compare_add(record->report, record->nrows, record->rows, record->grain_size));
-done:
-    return code;
-}
-
 int app_record_compare(app_record *record, const eqp_network *network, int n, const eqp_compared *rows,
                        eqp_message *message)
 {
     int code = EQP_OK;
 
-    record->nrows = n;
-    record->rows = rows;
     if (record->report != NULL) {
-        code = add_comparison(record, network);
+        EQP_TRY(app_report_set_network(record->report, network));
+        EQP_TRY(app_compare_add(record->report, n, rows, record->grain_size));
     }
+done:
     if (code != EQP_OK) {
         eqp_message_set(message, "%s: report: %s", record->program, eqp_error_text(code));
     }
@@ -440,7 +395,7 @@ static int set_regret(app_record *record, const eqp_balancer *balancer)
         eqp_field_count("regret_run_maps", regret.maps),
         eqp_field_count("regret_best_maps", regret.should),
     };
-    code = set_all(record->report, (int)(sizeof fields / sizeof fields[0]), fields);
+    code = app_report_set_all(record->report, (int)(sizeof fields / sizeof fields[0]), fields);
 done:
     return code;
 }
@@ -532,22 +487,16 @@ static int write_page(const app_record *record, eqp_message *message, eqp_messag
     return code;
 }
 
-static int finish_samples(app_record *record, eqp_message *message)
-{
-    app_samples *samples = record->samples;
-
-    record->samples = NULL;
-    return app_samples_finish(samples, message);
-}
-
 static int write_files(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note)
 {
+    app_samples *samples = record->samples;
     int code;
 
     EQP_TRY(set_totals(record, totals));
     EQP_TRY(write_schedule(record, totals->balancer, message));
     EQP_TRY(eqp_csv_finish(record->loads, message));
-    EQP_TRY(finish_samples(record, message));
+    record->samples = NULL;
+    EQP_TRY(app_samples_finish(samples, message));
     EQP_TRY(eqp_report_finish(record->report, message));
     EQP_TRY(write_page(record, message, note));
 done:

@@ -87,11 +87,6 @@ static void count_there(const packer *k, int32_t block, int part, int change)
     }
 }
 
-static double working_of(const packer *k, int64_t item)
-{
-    return k->trace->memory.working != NULL ? k->trace->memory.working[item] : 0.0;
-}
-
 /* Bytes that a part gains with the item or loses without it. count: items of its block there, excluding itself. */
 static double bytes_with(const packer *k, int64_t item, int32_t count)
 {
@@ -108,7 +103,7 @@ static void put(packer *k, int64_t item, int part)
     k->load[part] += k->in->load[item];
     if (k->in->capacity != NULL) {
         k->bytes[part] += bytes_with(k, item, items_there(k, block, part));
-        k->most[part] = fmax(k->most[part], working_of(k, item));
+        k->most[part] = fmax(k->most[part], rf_memory_working(k->trace, item));
         count_there(k, block, part, 1);
     }
 }
@@ -273,8 +268,9 @@ static void deal(packer *k, int *heap)
             double least = INFINITY;
             for (int p = 0; p < nparts; p++) { /* new memory costs even if it fits */
                 const double more = bytes_with(k, i, items_there(k, block_of(k, i), p));
-                const double costs = (k->load[p] + k->in->load[i]) / k->mean +
-                                     OVERFLOW * (over(k, p, more, working_of(k, i)) + more / k->in->capacity[p]);
+                const double costs =
+                    (k->load[p] + k->in->load[i]) / k->mean +
+                    OVERFLOW * (over(k, p, more, rf_memory_working(k->trace, i)) + more / k->in->capacity[p]);
                 best = costs < least ? p : best;
                 least = fmin(least, costs);
             }

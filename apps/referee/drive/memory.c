@@ -19,14 +19,14 @@ double rf_memory_held(const rf_trace *trace, int64_t item)
                                       : 0.0;
 }
 
-static double working_of(const rf_trace *t, int64_t item)
+double rf_memory_working(const rf_trace *trace, int64_t item)
 {
-    return t->memory.working != NULL ? t->memory.working[item] : 0.0;
+    return trace->memory.working != NULL ? trace->memory.working[item] : 0.0;
 }
 
-static int32_t block_of(const rf_trace *t, int64_t item)
+int32_t rf_memory_block(const rf_trace *trace, int64_t item)
 {
-    return t->memory.block != NULL ? t->memory.block[item] : -1;
+    return trace->memory.block != NULL ? trace->memory.block[item] : -1;
 }
 
 void rf_memory_own(const rf_trace *trace, int nparts, double *bytes)
@@ -49,7 +49,7 @@ static void sort_by_block(const rf_trace *t, int64_t *first, int64_t *order)
 
     memset(first, 0, (size_t)(n + 2) * sizeof *first);
     for (int64_t i = 0; i < t->n; i++) {
-        first[block_of(t, i) + 1]++;
+        first[rf_memory_block(t, i) + 1]++;
     }
     for (int64_t b = 0, sum = 0; b <= n + 1; b++) {
         const int64_t count = first[b];
@@ -57,7 +57,7 @@ static void sort_by_block(const rf_trace *t, int64_t *first, int64_t *order)
         sum += count;
     }
     for (int64_t i = 0; i < t->n; i++) {
-        order[first[block_of(t, i) + 1]++] = i;
+        order[first[rf_memory_block(t, i) + 1]++] = i;
     }
     for (int32_t b = n + 1; b > 0; b--) {
         first[b] = first[b - 1];
@@ -81,7 +81,7 @@ int rf_memory_of_parts(const rf_trace *trace, const int *part, int nparts, doubl
     rf_memory_own(t, nparts, bytes);
     for (int64_t i = 0; i < t->n; i++) {
         bytes[part[i]] += rf_memory_held(t, i);
-        most[part[i]] = fmax(most[part[i]], working_of(t, i));
+        most[part[i]] = fmax(most[part[i]], rf_memory_working(t, i));
     }
     for (int32_t b = 0; b < t->memory.nblocks; b++) {
         for (int64_t k = first[b + 1]; k < first[b + 2]; k++) {
@@ -160,9 +160,9 @@ int rf_memory_prove(const rf_trace *trace, const eqp_capacities *capacities, int
         eqp_message_set(proof, "all items, blocks and ranks need %.4g bytes, and all parts have %.4g", all, sum);
     }
     for (int64_t i = 0; i < t->n && proof->text[0] == '\0'; i++) {
-        const int32_t block = block_of(t, i);
+        const int32_t block = rf_memory_block(t, i);
         const double needs =
-            own + rf_memory_held(t, i) + working_of(t, i) + (block >= 0 ? t->memory.block_bytes[block] : 0.0);
+            own + rf_memory_held(t, i) + rf_memory_working(t, i) + (block >= 0 ? t->memory.block_bytes[block] : 0.0);
         if (needs > most) {
             eqp_message_set(proof, "item %lld alone needs %.4g bytes, and no part has more than %.4g",
                             (long long)t->id[i], needs, most);

@@ -24,9 +24,6 @@ void rf_result_free(rf_result *result)
     free(result->later);
     free(result->part);
     free(result->nearest);
-    result->nearest = NULL;
-    result->later = NULL;
-    result->part = NULL;
 }
 
 /* Relative distance to a bound that counts as reaching it, since sums of loads are rounded. */
@@ -188,9 +185,8 @@ static void print_bound(FILE *stream, const rf_result *r, const rf_nearest *near
     }
 }
 
-int rf_result_text(const rf_result *result, char **text)
+int rf_result_text(const rf_result *r, char **text)
 {
-    const rf_result *const r = result;
     char *rows = NULL, *later = NULL, *made = NULL;
     size_t size = 0;
     FILE *stream = NULL;
@@ -249,8 +245,6 @@ static void list_bounds(const rf_result *r, eqp_field *field)
 static int set_head(const rf_result *r, const char *command, const eqp_field *bounds, eqp_report *report)
 {
     const rf_trace *t = r->problem->trace;
-    const eqp_network *network = &r->comparison.network;
-    const app_provenance from = app_provenance_take();
     const eqp_field field[] = {
         eqp_field_text("command", command),
         eqp_field_count("seed", r->settings->run.seed),
@@ -266,23 +260,13 @@ static int set_head(const rf_result *r, const char *command, const eqp_field *bo
         eqp_field_text("load_unit", t->timed ? "s" : "not said"),
         eqp_field_list("bounds", r->nnearest, BOUND_FIELDS, bounds),
         eqp_field_count("trace_ranks", t->nranks),
-        eqp_field_real("network_alpha", network->alpha),
-        eqp_field_real("network_beta", network->beta),
-        eqp_field_count("network_node", network->node),
-        eqp_field_real("network_reduce", network->reduce),
-        eqp_field_real("network_gather", network->gather),
-        eqp_field_real("network_gather_byte", network->gather_byte),
-        eqp_field_text("host", from.host),
-        eqp_field_text("date", from.date),
-        eqp_field_text("mpi", from.mpi),
-        eqp_field_text("compiler", from.compiler),
-        eqp_field_text("commit", from.commit),
     };
-    int code = EQP_OK;
+    int code;
 
-    for (size_t i = 0; i < sizeof field / sizeof field[0] && code == EQP_OK; i++) {
-        code = eqp_report_set(report, field[i]);
-    }
+    EQP_TRY(app_report_set_all(report, (int)(sizeof field / sizeof field[0]), field));
+    EQP_TRY(app_report_set_network(report, &r->comparison.network));
+    EQP_TRY(app_report_set_provenance(report));
+done:
     return code;
 }
 
@@ -350,9 +334,8 @@ done:
     return code;
 }
 
-int rf_result_report(const rf_result *result, const char *command, eqp_message *message)
+int rf_result_report(const rf_result *r, const char *command, eqp_message *message)
 {
-    const rf_result *const r = result;
     const char *dir = r->settings->run.report;
     eqp_report *report = NULL;
     eqp_field *bounds = NULL;
@@ -409,9 +392,8 @@ static const eqp_compared *find_row(const rf_result *r)
     return NULL;
 }
 
-int rf_result_map(const rf_result *result, eqp_message *message)
+int rf_result_map(const rf_result *r, eqp_message *message)
 {
-    const rf_result *const r = result;
     const rf_problem *p = r->problem;
     const rf_trace *t = p->trace;
     const eqp_compared *row = find_row(r);

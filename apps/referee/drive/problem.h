@@ -18,8 +18,10 @@
 /* True if the trace has the memory of items or, with a cap, at least their bytes. */
 bool rf_memory_known(const rf_trace *trace, bool capped);
 
-/* Bytes that an item holds on any part. */
+/* Bytes that an item holds on any part, and while it is computed; its shared block, or -1. */
 double rf_memory_held(const rf_trace *trace, int64_t item);
+double rf_memory_working(const rf_trace *trace, int64_t item);
+int32_t rf_memory_block(const rf_trace *trace, int64_t item);
 
 /* Bytes of each part without items: [nparts]. If nparts differs from the number of ranks, every part gets the largest
  * value of all ranks. */
