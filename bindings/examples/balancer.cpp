@@ -36,55 +36,26 @@ static std::int64_t work_of(int c, std::int64_t step)
     return 20 + static_cast<std::int64_t>(2000.0 * std::exp(-40.0 * r2));
 }
 
-class code
-{
-  public:
-    code(MPI_Comm comm, const std::string &method) : m_comm(comm), m_home(CELLS)
+/* A code whose ranks own cells. */
+struct code {
+    int rank = 0, home[CELLS]; /* rank of each cell, on all ranks */
+    std::int64_t now = 0, looked = 0;
+    double force = 0.0;
+    std::unique_ptr<equipoise::balancer> balancer;
+
+    explicit code(const std::string &method)
     {
         equipoise::balancer_options options(method);
         equipoise::problem problem;
 
-        MPI_Comm_rank(comm, &m_rank);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         for (int c = 0; c < CELLS; c++) {
-            m_home[static_cast<std::size_t>(c)] = c * equipoise::size_of(comm) / CELLS;
+            home[c] = c * equipoise::size_of(MPI_COMM_WORLD) / CELLS;
         }
         options.calibrate = false; /* what is checked is counted work, not seconds */
         options.policy.mode = EQP_POLICY_REPAIR;
         problem.survey = [this](eqp_survey_kind kind, equipoise::survey list) { survey(kind, list); };
-        m_balancer = std::make_unique<equipoise::balancer>(comm, problem, options);
-    }
-
-    eqp_step step(std::int64_t s, std::int64_t steps)
-    {
-        eqp_rank_row row{};
-        const double begin = eqp_cpu_seconds();
-        const auto advice = m_balancer->advise(steps - s);
-
-        if (advice.changed) {
-            follow(advice.placement);
-        }
-        row.balance_seconds = eqp_cpu_seconds_since(begin);
-        m_step = s;
-        return m_balancer->record(row, {compute(row)});
-    }
-
-    /* Interactions of all cells, by whoever has them. */
-    std::int64_t total()
-    {
-        std::int64_t sum = m_looked;
-        equipoise::check(eqp_sum_int64(m_comm, 1, &sum));
-        return sum;
-    }
-
-    equipoise::balancer &balancer()
-    {
-        return *m_balancer;
-    }
-
-  private:
-    bool here(int c) const
-    {
-        return m_home[static_cast<std::size_t>(c)] == m_rank;
+        balancer = std::make_unique<equipoise::balancer>(MPI_COMM_WORLD, problem, options);
     }
 
     /* Every cell that lives here is an owner, with its work and the cells that it looks at. */
@@ -94,16 +65,16 @@ class code
         std::int64_t at_home = 0;
 
         for (int c = 0; c < CELLS; c++) {
-            if (here(c)) {
+            if (home[c] == rank) {
                 const auto x = centre_of(c);
                 eqp_owner owner{};
                 owner.id = owner.pin = c;
-                owner.home = m_rank;
-                owner.tag = m_rank;
+                owner.home = rank;
+                owner.tag = rank;
                 owner.at_home = at_home++;
                 owner.particles = 10;
                 owner.bytes = 800;
-                owner.count[0] = work_of(c, m_step);
+                owner.count[0] = work_of(c, now);
                 owner.interactions = 27;
                 std::copy(x.begin(), x.end(), owner.centre);
                 equipoise::check(eqp_hilbert_keys(1, &x[0], &x[1], &x[2], corner, 1.0, &owner.key));
@@ -118,13 +89,13 @@ class code
     /* Cells to where the advice wants them. Their particles would go along: equipoise::send_records(). */
     void follow(equipoise::view<const eqp_placement> placement)
     {
-        std::vector<int> moved(CELLS);
+        int moved[CELLS];
         std::size_t at_home = 0;
 
         for (int c = 0; c < CELLS; c++) {
-            moved[static_cast<std::size_t>(c)] = here(c) ? placement[at_home++].home : 0;
+            moved[c] = home[c] == rank ? placement[at_home++].home : 0;
         }
-        MPI_Allreduce(moved.data(), m_home.data(), CELLS, MPI_INT, MPI_SUM, m_comm);
+        MPI_Allreduce(moved, home, CELLS, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     }
 
     /* The forces of this step; returns how many interactions they had. */
@@ -132,50 +103,55 @@ class code
     {
         const double begin = eqp_cpu_seconds();
 
-        m_looked = 0;
+        looked = 0;
         for (int c = 0; c < CELLS; c++) {
-            for (std::int64_t i = here(c) ? work_of(c, m_step) : 0; i > 0; i--, m_looked++) {
-                m_force += 1.0 / std::sqrt(static_cast<double>(i));
+            for (std::int64_t i = home[c] == rank ? work_of(c, now) : 0; i > 0; i--, looked++) {
+                force += 1.0 / std::sqrt(static_cast<double>(i));
             }
         }
         row.load = eqp_cpu_seconds_since(begin);
-        return m_looked;
+        return looked;
     }
 
-    MPI_Comm m_comm;
-    int m_rank = 0;
-    std::int64_t m_step = 0, m_looked = 0;
-    double m_force = 0.0;
-    std::vector<int> m_home; /* rank of each cell, on all ranks */
-    std::unique_ptr<equipoise::balancer> m_balancer;
+    eqp_step step(std::int64_t s, std::int64_t steps)
+    {
+        eqp_rank_row row{};
+        const double begin = eqp_cpu_seconds();
+        const auto advice = balancer->advise(steps - s);
+        if (advice.changed) {
+            follow(advice.placement);
+        }
+        row.balance_seconds = eqp_cpu_seconds_since(begin);
+        now = s;
+        return balancer->record(row, {compute(row)});
+    }
 };
 
 static bool run(const std::string &method, std::int64_t steps)
 {
-    code cells(MPI_COMM_WORLD, method);
-    std::int64_t expected = 0;
-    eqp_step now{};
-    int rank;
+    code cells(method);
+    std::int64_t expected = 0, total;
+    eqp_step said{};
 
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (std::int64_t s = 0; s <= steps; s++) {
-        now = cells.step(s, steps);
-        if (rank == 0 && (now.rebalanced || s == steps)) {
-            std::printf("step %d: imbalance %.1f%% by work %s\n", static_cast<int>(s), 100.0 * now.imbalance_work,
-                        now.why);
+        said = cells.step(s, steps);
+        if (cells.rank == 0 && (said.rebalanced || s == steps)) {
+            std::printf("step %d: imbalance %.1f%% by work %s\n", static_cast<int>(s), 100.0 * said.imbalance_work,
+                        said.why);
+        }
+    }
+    const auto rows = cells.balancer->compare("count,sfc", {64, 512});
+    for (const eqp_compared &row : rows) {
+        if (cells.rank == 0) {
+            std::printf("%s into %d parts: imbalance %.0f%%\n", row.method, row.parts, 100.0 * row.evaluated.imbalance);
         }
     }
     for (int c = 0; c < CELLS; c++) {
         expected += work_of(c, steps);
     }
-    const auto rows = cells.balancer().compare("count,sfc", {64, 512});
-    for (const eqp_compared &row : rows) {
-        if (rank == 0) {
-            std::printf("%s into %d parts: imbalance %.0f%%\n", row.method, row.parts, 100.0 * row.evaluated.imbalance);
-        }
-    }
-    const std::int64_t total = cells.total();
-    return total == expected && now.imbalance_work < 0.1 && rows.size() == 4 && rows[0].parts == 64;
+    total = cells.looked;
+    equipoise::check(eqp_sum_int64(MPI_COMM_WORLD, 1, &total));
+    return total == expected && said.imbalance_work < 0.1 && rows.size() == 4 && rows[0].parts == 64;
 }
 
 int main(int argc, char **argv)
