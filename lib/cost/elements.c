@@ -33,42 +33,9 @@ typedef struct making {
     int64_t nlinks, capacity;
 } making;
 
-static bool is_amount(double x)
-{
-    return isfinite(x) && x >= 0.0;
-}
-
 static bool has_edges(const eqp_elements *e)
 {
     return e->n > 0 && e->edge_first != NULL;
-}
-
-static int check_edges(const eqp_elements *e)
-{
-    EQP__FAIL_IF(e->edge_first[0] != 0, EQP_ERR_DATA);
-    for (int64_t i = 0; i < e->n; i++) {
-        EQP__FAIL_IF(e->edge_first[i + 1] < e->edge_first[i], EQP_ERR_DATA);
-    }
-    const int64_t nedges = e->edge_first[e->n];
-    EQP__FAIL_IF(nedges > 0 && e->edge == NULL, EQP_ERR_ARGUMENT);
-    for (int64_t k = 0; k < nedges; k++) {
-        EQP__FAIL_IF(e->edge[k] < 0 || e->edge[k] >= e->n || (e->edge_weight != NULL && !is_amount(e->edge_weight[k])),
-                     EQP_ERR_DATA);
-    }
-    return EQP_OK;
-}
-
-static int check_elements(const eqp_elements *e, int nparts, const double *measured)
-{
-    EQP__FAIL_IF(nparts < 1 || e->n < 0 || (e->n > 0 && e->part == NULL), EQP_ERR_ARGUMENT);
-    for (int64_t i = 0; i < e->n; i++) {
-        EQP__FAIL_IF(e->part[i] < 0 || e->part[i] >= nparts || (e->weight != NULL && !is_amount(e->weight[i])),
-                     EQP_ERR_DATA);
-    }
-    for (int p = 0; measured != NULL && p < nparts; p++) {
-        EQP__FAIL_IF(!is_amount(measured[p]), EQP_ERR_DATA);
-    }
-    return has_edges(e) ? check_edges(e) : EQP_OK;
 }
 
 static int open_making(const eqp_elements *e, int nparts, const double *measured, making *m)
@@ -208,11 +175,9 @@ static int keep_links(const making *m)
 
 int eqp__part_graph_create(const eqp_elements *elements, int nparts, const double *measured, eqp_part_graph **graph)
 {
-    EQP_REQUIRE(elements && graph);
     making m = {.elements = elements};
     int code;
 
-    EQP_TRY(check_elements(elements, nparts, measured));
     EQP_TRY(open_making(elements, nparts, measured, &m));
     EQP_TRY(sum_elements(&m));
     for (int p = 0; p < nparts && has_edges(elements); p++) {

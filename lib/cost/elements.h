@@ -38,9 +38,8 @@ typedef struct eqp_part_graph_view {
  * \param[in]  nparts    >= 1
  * \param[in]  measured  [nparts] measured loads, finite, >= 0, in any unit, or NULL: none (copied)
  * \param[out] graph     owned by the caller: eqp__part_graph_free(); unchanged on error
- * \return EQP_OK; EQP_ERR_ARGUMENT for a missing array or an invalid number of elements or parts; EQP_ERR_DATA for a
- *         weight, a part or an edge out of range, or if two parts list different numbers of channels to each other,
- * since an edge is then listed at only one end; EQP_ERR_OVERFLOW for loads without a finite sum; EQP_ERR_MEMORY */
+ * \return EQP_OK; EQP_ERR_DATA if two parts list different numbers of channels to each other, since an edge is then
+ *         listed at only one end; EQP_ERR_OVERFLOW for loads without a finite sum; EQP_ERR_MEMORY */
 int eqp__part_graph_create(const eqp_elements *elements, int nparts, const double *measured, eqp_part_graph **graph);
 
 eqp_part_graph_view eqp__part_graph_arrays(const eqp_part_graph *graph);

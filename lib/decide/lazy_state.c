@@ -3,23 +3,6 @@
 #include "decide/lazy_state.h"
 #include "base/internal.h"
 
-int eqp__lazy_state_begin(eqp_lazy_state *state, int64_t wait, int64_t delay)
-{
-    EQP_REQUIRE(state && wait >= -1 && delay >= -1 && (wait == -1 || delay == -1));
-    *state = (eqp_lazy_state){.phase = EQP_LAZY_IDLE, .wait = wait, .delay = delay};
-    return EQP_OK;
-}
-
-static bool can_be(const eqp_lazy_state *s)
-{
-    const bool under_way = s->phase == EQP_LAZY_OFFERED || s->phase == EQP_LAZY_READY;
-
-    return s->phase >= EQP_LAZY_IDLE && s->phase <= EQP_LAZY_LEFT && s->wait >= -1 && s->delay >= -1 &&
-           (s->wait == -1 || s->delay == -1) && s->steps >= 0 && (s->phase != EQP_LAZY_READY || s->has) &&
-           (!s->has || under_way) && (!s->waiting || s->phase == EQP_LAZY_OFFERED) &&
-           (!s->dead || s->phase == EQP_LAZY_READY);
-}
-
 static bool must_wait(const eqp_lazy_state *s)
 {
     return (s->delay >= 0 && s->steps >= s->delay) || (s->wait >= 0 && s->steps >= s->wait);
@@ -144,12 +127,9 @@ static int apply(eqp_lazy_state *s, eqp_lazy_event event, eqp_lazy_action *actio
 int eqp__lazy_next(eqp_lazy_state *state, eqp_lazy_event event, eqp_lazy_action *action)
 {
     eqp_lazy_action wanted = EQP_LAZY_DO_NOTHING;
-    eqp_lazy_state next;
-    int code;
+    eqp_lazy_state next = *state;
+    const int code = apply(&next, event, &wanted);
 
-    EQP_REQUIRE(state && action && can_be(state));
-    next = *state;
-    code = apply(&next, event, &wanted);
     if (code == EQP_OK) {
         *state = next;
         *action = wanted;
@@ -167,8 +147,6 @@ int eqp__lazy_serve_next(eqp_lazy_server *server, eqp_lazy_server_event event, e
                 [EQP_LAZY_ON_MAP] = {EQP_LAZY_MAKING, EQP_LAZY_MADE, EQP_LAZY_SERVE_SEND},
                 [EQP_LAZY_ON_SENT] = {EQP_LAZY_MADE, EQP_LAZY_FREE, EQP_LAZY_SERVE_NOTHING}};
 
-    EQP_REQUIRE(server && action && *server >= EQP_LAZY_FREE && *server <= EQP_LAZY_ENDED &&
-                event >= EQP_LAZY_ON_WORK && event <= EQP_LAZY_ON_SILENCE);
     if (*server == EQP_LAZY_ENDED) {
         *action = EQP_LAZY_SERVE_NOTHING;
     } else if (event == EQP_LAZY_ON_DISMISSED || event == EQP_LAZY_ON_SILENCE) {

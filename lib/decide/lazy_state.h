@@ -59,25 +59,18 @@ typedef enum eqp_lazy_action {
     EQP_LAZY_DO_ABANDON        /**< the same with a pending offer, without waiting for its answer */
 } eqp_lazy_action;
 
-/** State of an application rank: plain data. Set by eqp__lazy_state_begin(). */
+/** State of an application rank: plain data. It begins as {.wait = ..., .delay = ...}, of which at least one is -1. */
 typedef struct eqp_lazy_state {
     eqp_lazy_phase phase;
-    int64_t wait;  /**< as given to eqp__lazy_state_begin() */
-    int64_t delay; /**< as given to eqp__lazy_state_begin() */
+    int64_t wait;  /**< most steps after an offer before the rank waits for the answer: 0 waits at once (in line), -1
+                      never  waits (asynchronous) */
+    int64_t delay; /**< the map is taken exactly this many steps after the offer, so that a run can be repeated; 0: at
+                      once; -1: as soon as all ranks have it */
     int64_t steps; /**< steps since the offer */
     bool has;      /**< true if this rank's part of the map has arrived */
     bool waiting;  /**< true if no step may be computed */
     bool dead;     /**< true if the balancing ranks were lost after the map had arrived */
 } eqp_lazy_state;
-
-/** Begins without an offer. Local.
- * \param[out] state  unchanged on error
- * \param[in]  wait   most steps after an offer before the rank waits for the answer: 0 waits at once (in line), -1
- *                    never waits (asynchronous)
- * \param[in]  delay  the map is taken exactly this many steps after the offer, so that a run can be repeated; 0: at
- *                    once; -1: as soon as all ranks have it
- * \return EQP_OK; EQP_ERR_ARGUMENT for less than -1, and for both >= 0, which exclude each other */
-int eqp__lazy_state_begin(eqp_lazy_state *state, int64_t wait, int64_t delay);
 
 /** Processes one event: sets the next state and the action. Every pair of state and event has a result:
  * - An offer while another one is pending, or after the balancing ranks were lost or dismissed, has no effect.
@@ -86,11 +79,8 @@ int eqp__lazy_state_begin(eqp_lazy_state *state, int64_t wait, int64_t delay);
  * waits, and ON_ALL_HAVE without this rank's own answer.
  * - ON_LEAVE ends the protocol from every state.
  *
- * Local, O(1), deterministic.
- * \param[in,out] state   unchanged on error
- * \param[in]     event   the event
- * \param[out]    action  the action; unchanged on error
- * \return EQP_OK; EQP_ERR_STATE for an error as listed above; EQP_ERR_ARGUMENT for an invalid state or event */
+ * Local, O(1), deterministic. Returns EQP_OK, or EQP_ERR_STATE for an error as listed above, with state and action
+ * unchanged. */
 int eqp__lazy_next(eqp_lazy_state *state, eqp_lazy_event event, eqp_lazy_action *action);
 
 /** State of a balancing rank. */
@@ -125,11 +115,8 @@ typedef enum eqp_lazy_server_action {
 } eqp_lazy_server_action;
 
 /** Processes one event of a balancing rank. Errors: work that arrives before the last map was sent, a map without work,
- * and a sent map that was not made. After the end no event has an effect. Local, O(1), deterministic.
- * \param[in,out] server  unchanged on error
- * \param[in]     event   the event
- * \param[out]    action  the action; unchanged on error
- * \return as eqp__lazy_next() */
+ * and a sent map that was not made. After the end no event has an effect. Local, O(1), deterministic. Returns as
+ * eqp__lazy_next(). */
 int eqp__lazy_serve_next(eqp_lazy_server *server, eqp_lazy_server_event event, eqp_lazy_server_action *action);
 
 #endif

@@ -306,7 +306,7 @@ static int make_lazy(MPI_Comm *talk, const eqp_lazy_options *options, MPI_Comm *
         return code;
     }
     *lazy = (eqp_lazy){.options = *options, .talk = *talk, .mine = MPI_COMM_NULL, .polling = MPI_REQUEST_NULL};
-    (void)eqp__lazy_state_begin(&lazy->client.state, options->wait, options->delay);
+    lazy->client.state = (eqp_lazy_state){.wait = options->wait, .delay = options->delay};
     lazy->client.in = lazy->client.answer = (eqp__lazy_letter){NULL, MPI_REQUEST_NULL};
     *talk = MPI_COMM_NULL;
     if (options->mode == EQP_LAZY_BY_RANKS && options->balancers > 0) {

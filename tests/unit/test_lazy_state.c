@@ -11,34 +11,13 @@ enum { MODES = sizeof modes / sizeof modes[0] };
 
 static eqp_lazy_state begun(int64_t wait, int64_t delay)
 {
-    eqp_lazy_state s;
-
-    assert_ok(eqp__lazy_state_begin(&s, wait, delay));
-    return s;
-}
-
-static eqp_lazy_action next(eqp_lazy_state *s, eqp_lazy_event event)
-{
-    eqp_lazy_action action;
-
-    assert_ok(eqp__lazy_next(s, event, &action));
-    return action;
+    return (eqp_lazy_state){.wait = wait, .delay = delay};
 }
 
 static bool same(const eqp_lazy_state *a, const eqp_lazy_state *b)
 {
     return a->phase == b->phase && a->steps == b->steps && a->has == b->has && a->waiting == b->waiting &&
            a->dead == b->dead;
-}
-
-static void refuses(const eqp_lazy_state *s, eqp_lazy_event event)
-{
-    eqp_lazy_state after = *s;
-    eqp_lazy_action action = EQP_LAZY_DO_ABANDON;
-
-    assert_int_equal(eqp__lazy_next(&after, event, &action), EQP_ERR_STATE);
-    assert_int_equal(action, EQP_LAZY_DO_ABANDON);
-    assert_true(same(&after, s));
 }
 
 /* A state is its phase, its steps up to a bound, and its flags. */
@@ -167,117 +146,71 @@ TEST(no_path_takes_a_map_twice)
     }
 }
 
-TEST(asynchronous_never_waits)
-{
-    eqp_lazy_state s = begun(-1, -1);
+static const char *const events[] = {"offer", "step", "answer", "all", "patience", "dead", "take", "leave"};
+static const char *const actions[] = {"nothing", "send", "send+wait", "tell",    "wait",
+                                      "take",    "drop", "give-up",   "dismiss", "abandon"};
 
-    assert_int_equal(next(&s, EQP_LAZY_ON_STEP), EQP_LAZY_DO_NOTHING);
-    assert_int_equal(next(&s, EQP_LAZY_ON_OFFER), EQP_LAZY_DO_SEND);
-    for (int i = 1; i <= 1000; i++) {
-        assert_int_equal(next(&s, EQP_LAZY_ON_STEP), EQP_LAZY_DO_NOTHING);
-        assert_true(s.steps == i);
+static int find(int n, const char *const *words, const char *word)
+{
+    int i = 0;
+
+    while (i < n && strcmp(words[i], word) != 0) {
+        i++;
     }
-    assert_int_equal(next(&s, EQP_LAZY_ON_OFFER), EQP_LAZY_DO_NOTHING); /* one at a time */
-    refuses(&s, EQP_LAZY_ON_TAKE);
-    refuses(&s, EQP_LAZY_ON_ALL_HAVE); /* not without this one */
-    assert_int_equal(next(&s, EQP_LAZY_ON_ANSWER), EQP_LAZY_DO_TELL);
-    assert_int_equal(next(&s, EQP_LAZY_ON_ANSWER), EQP_LAZY_DO_DROP);
-    assert_int_equal(next(&s, EQP_LAZY_ON_STEP), EQP_LAZY_DO_NOTHING);
-    assert_int_equal(next(&s, EQP_LAZY_ON_ALL_HAVE), EQP_LAZY_DO_TAKE);
-    refuses(&s, EQP_LAZY_ON_STEP);
-    assert_int_equal(next(&s, EQP_LAZY_ON_TAKE), EQP_LAZY_DO_NOTHING);
-    refuses(&s, EQP_LAZY_ON_TAKE);
-    assert_int_equal(s.phase, EQP_LAZY_IDLE);
+    assert_true(i < n);
+    return i;
 }
 
-TEST(inline_waits_at_once)
+/* Words of a script: an event and its action, or an event alone where nothing is to be done; "EVENT!": an error, which
+ * changes nothing. */
+TEST(events_have_their_actions)
 {
-    eqp_lazy_state s = begun(0, -1);
+    static const struct {
+        int64_t wait, delay;
+        const char *script;
+    } cases[] = {
+        /* asynchronous: one offer at a time, never waits, taken once */
+        {-1, -1,
+         "step offer:send step step step offer take! all! answer:tell answer:drop step all:take step! take take!"},
+        /* in line */
+        {0, -1, "offer:send+wait step! answer:tell step! all:take take"},
+        /* waits after some steps */
+        {2, -1, "offer:send step step:wait step! patience:give-up step"},
+        /* taken after three steps, however early or late the answer arrives */
+        {-1, 3, "offer:send answer:tell all take! step take! step take! step:take step! take"},
+        {-1, 3, "offer:send take! step answer:tell all take! step take! step:take step! take"},
+        {-1, 3, "offer:send take! step take! step answer:tell all take! step:take step! take"},
+        {-1, 3, "offer:send take! step take! step take! step:wait answer:tell all:take step! take"},
+        /* lost balancers: a map that has arrived is taken, and nothing is offered afterwards */
+        {-1, 4,
+         "patience offer:send answer:tell all dead step step step step:take take:give-up offer answer:drop take!"},
+        {-1, 1, "offer:send answer:tell all dead step:take take:give-up leave"},
+        {-1, -1, "dead:give-up"},
+        {-1, -1, "offer:send dead:give-up"},
+        /* leaving tells the balancers */
+        {-1, -1, "leave:dismiss leave"},
+        {-1, -1, "offer:send leave:abandon answer:drop"},
+        {-1, 2, "offer:send answer:tell all leave:dismiss"},
+    };
 
-    assert_int_equal(next(&s, EQP_LAZY_ON_OFFER), EQP_LAZY_DO_SEND_AND_WAIT);
-    refuses(&s, EQP_LAZY_ON_STEP);
-    assert_int_equal(next(&s, EQP_LAZY_ON_ANSWER), EQP_LAZY_DO_TELL);
-    refuses(&s, EQP_LAZY_ON_STEP);
-    assert_int_equal(next(&s, EQP_LAZY_ON_ALL_HAVE), EQP_LAZY_DO_TAKE);
-    assert_int_equal(next(&s, EQP_LAZY_ON_TAKE), EQP_LAZY_DO_NOTHING);
-}
-
-TEST(some_steps_pass_before_it_waits)
-{
-    eqp_lazy_state s = begun(2, -1);
-
-    next(&s, EQP_LAZY_ON_OFFER);
-    assert_int_equal(next(&s, EQP_LAZY_ON_STEP), EQP_LAZY_DO_NOTHING);
-    assert_int_equal(next(&s, EQP_LAZY_ON_STEP), EQP_LAZY_DO_WAIT);
-    refuses(&s, EQP_LAZY_ON_STEP);
-    assert_int_equal(next(&s, EQP_LAZY_ON_PATIENCE), EQP_LAZY_DO_GIVE_UP);
-    assert_int_equal(next(&s, EQP_LAZY_ON_STEP), EQP_LAZY_DO_NOTHING);
-}
-
-/* The map is taken after three steps, however early or late the answer arrives. */
-TEST(a_delay_is_kept)
-{
-    for (int late = 0; late <= 3; late++) {
-        eqp_lazy_state s = begun(-1, 3);
-        eqp_lazy_action action = next(&s, EQP_LAZY_ON_OFFER);
-
-        assert_int_equal(action, EQP_LAZY_DO_SEND);
-        for (int i = 0; i <= 3; i++) {
-            if (i == late) {
-                assert_int_equal(next(&s, EQP_LAZY_ON_ANSWER), EQP_LAZY_DO_TELL);
-                assert_int_equal(next(&s, EQP_LAZY_ON_ALL_HAVE), i < 3 ? EQP_LAZY_DO_NOTHING : EQP_LAZY_DO_TAKE);
+    for (int c = 0; c < COUNT_OF(cases); c++) {
+        eqp_lazy_state s = begun(cases[c].wait, cases[c].delay);
+        char script[128], *rest = NULL;
+        snprintf(script, sizeof script, "%s", cases[c].script);
+        for (char *word = strtok_r(script, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+            const bool wrong = word[strlen(word) - 1] == '!';
+            const eqp_lazy_state before = s;
+            eqp_lazy_action action = (eqp_lazy_action)-1;
+            char *wanted = strpbrk(word, ":!");
+            if (wanted != NULL) {
+                *wanted++ = '\0';
             }
-            if (i < 3) {
-                refuses(&s, EQP_LAZY_ON_TAKE);
-                action = next(&s, EQP_LAZY_ON_STEP);
-                assert_int_equal(action, i < 2 ? EQP_LAZY_DO_NOTHING : late < 3 ? EQP_LAZY_DO_TAKE : EQP_LAZY_DO_WAIT);
-            }
+            const eqp_lazy_event event = (eqp_lazy_event)find(EQP_LAZY_EVENTS, events, word);
+            assert_int_equal(eqp__lazy_next(&s, event, &action), wrong ? EQP_ERR_STATE : EQP_OK);
+            assert_int_equal((int)action, wrong ? -1 : wanted == NULL ? 0 : find(COUNT_OF(actions), actions, wanted));
+            assert_true(!wrong || same(&s, &before));
         }
-        refuses(&s, EQP_LAZY_ON_STEP);
-        assert_int_equal(next(&s, EQP_LAZY_ON_TAKE), EQP_LAZY_DO_NOTHING);
     }
-}
-
-TEST(lost_balancers_cost_only_maps)
-{
-    eqp_lazy_state s = begun(-1, 5);
-
-    assert_int_equal(next(&s, EQP_LAZY_ON_PATIENCE), EQP_LAZY_DO_NOTHING); /* nothing was awaited */
-    next(&s, EQP_LAZY_ON_OFFER);
-    next(&s, EQP_LAZY_ON_ANSWER);
-    next(&s, EQP_LAZY_ON_ALL_HAVE);
-    assert_int_equal(next(&s, EQP_LAZY_ON_DEAD), EQP_LAZY_DO_NOTHING); /* the map is there already */
-    for (int i = 0; i < 5; i++) {
-        assert_int_equal(next(&s, EQP_LAZY_ON_STEP), i < 4 ? EQP_LAZY_DO_NOTHING : EQP_LAZY_DO_TAKE);
-    }
-    assert_int_equal(next(&s, EQP_LAZY_ON_TAKE), EQP_LAZY_DO_GIVE_UP);
-    assert_int_equal(s.phase, EQP_LAZY_LOST);
-    assert_int_equal(next(&s, EQP_LAZY_ON_OFFER), EQP_LAZY_DO_NOTHING);
-    assert_int_equal(next(&s, EQP_LAZY_ON_ANSWER), EQP_LAZY_DO_DROP);
-    refuses(&s, EQP_LAZY_ON_TAKE);
-    assert_int_equal(next(&s, EQP_LAZY_ON_LEAVE), EQP_LAZY_DO_NOTHING); /* no client is left */
-    s = begun(-1, -1);
-    assert_int_equal(next(&s, EQP_LAZY_ON_DEAD), EQP_LAZY_DO_GIVE_UP);
-    s = begun(-1, -1);
-    next(&s, EQP_LAZY_ON_OFFER);
-    assert_int_equal(next(&s, EQP_LAZY_ON_DEAD), EQP_LAZY_DO_GIVE_UP);
-}
-
-TEST(leaving_tells_the_balancers)
-{
-    eqp_lazy_state s = begun(-1, -1);
-
-    assert_int_equal(next(&s, EQP_LAZY_ON_LEAVE), EQP_LAZY_DO_DISMISS);
-    assert_int_equal(next(&s, EQP_LAZY_ON_LEAVE), EQP_LAZY_DO_NOTHING);
-    s = begun(-1, -1);
-    next(&s, EQP_LAZY_ON_OFFER);
-    assert_int_equal(next(&s, EQP_LAZY_ON_LEAVE), EQP_LAZY_DO_ABANDON);
-    assert_int_equal(next(&s, EQP_LAZY_ON_ANSWER), EQP_LAZY_DO_DROP);
-    s = begun(-1, 2);
-    next(&s, EQP_LAZY_ON_OFFER);
-    next(&s, EQP_LAZY_ON_ANSWER);
-    next(&s, EQP_LAZY_ON_ALL_HAVE);
-    assert_int_equal(next(&s, EQP_LAZY_ON_LEAVE), EQP_LAZY_DO_DISMISS);
 }
 
 /* Rows: FREE, MAKING, MADE, ENDED; columns: the events. -1: a mistake. */
@@ -303,29 +236,4 @@ TEST(the_balancing_side_takes_turns)
             }
         }
     }
-}
-
-TEST(what_cannot_be_is_refused)
-{
-    eqp_lazy_state s, good = begun(-1, -1);
-    eqp_lazy_server server = (eqp_lazy_server)9;
-    eqp_lazy_server_action serve;
-    eqp_lazy_action action;
-
-    assert_refused(eqp__lazy_state_begin(&s, -2, -1));
-    assert_refused(eqp__lazy_state_begin(&s, -1, -2));
-    assert_refused(eqp__lazy_state_begin(&s, 1, 1));
-    assert_refused(eqp__lazy_next(&good, (eqp_lazy_event)EQP_LAZY_EVENTS, &action));
-    s = good;
-    s.phase = (eqp_lazy_phase)EQP_LAZY_PHASES;
-    assert_refused(eqp__lazy_next(&s, EQP_LAZY_ON_STEP, &action));
-    s = good;
-    s.phase = EQP_LAZY_READY; /* without having it */
-    assert_refused(eqp__lazy_next(&s, EQP_LAZY_ON_TAKE, &action));
-    s = good;
-    s.has = true; /* without an offer */
-    assert_refused(eqp__lazy_next(&s, EQP_LAZY_ON_OFFER, &action));
-    assert_refused(eqp__lazy_serve_next(&server, EQP_LAZY_ON_WORK, &serve));
-    server = EQP_LAZY_FREE;
-    assert_refused(eqp__lazy_serve_next(&server, (eqp_lazy_server_event)EQP_LAZY_SERVER_EVENTS, &serve));
 }
