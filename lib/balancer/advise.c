@@ -61,8 +61,8 @@ static bool auto_wants(const eqp_balancer *b)
 {
     const eqp_lives lives = eqp__expected_lives(&b->policy, b->policy.left);
 
-    return b->options.method.method == &eqp__method_auto && b->has_map && lives.by_loss && b->options.lazy == NULL &&
-           !eqp__makes_again(b, &lives);
+    return b->options.method.method == &eqp__method_auto && b->run.has_map && lives.by_loss &&
+           b->options.lazy == NULL && !eqp__makes_again(b, &lives);
 }
 
 /* True if a map made for the ranks' overhead is worth its cost. */
@@ -70,7 +70,7 @@ static bool overheads_want(const eqp_balancer *b)
 {
     const eqp_policy_mode mode = b->policy.options.mode;
 
-    return b->has_map && (mode == EQP_POLICY_AUTO || mode == EQP_POLICY_GAIN) &&
+    return b->run.has_map && (mode == EQP_POLICY_AUTO || mode == EQP_POLICY_GAIN) &&
            eqp__method_weighs(b->options.method.method) &&
            eqp__calibration_pays(&b->calibration, b->policy.left, b->policy.balance_seconds);
 }
@@ -83,7 +83,7 @@ static bool must_fit(const eqp_balancer *b)
 
 static eqp__reasons reasons_of(const eqp_balancer *b, bool asked)
 {
-    return (eqp__reasons){.has_map = b->has_map,
+    return (eqp__reasons){.has_map = b->run.has_map,
                           .keeps = (b->options.method.method->flags & EQP_KEEPS) != 0,
                           .repairable = eqp__can_repair(b),
                           .asked = asked,
@@ -92,7 +92,7 @@ static eqp__reasons reasons_of(const eqp_balancer *b, bool asked)
                           .speeds = eqp__rank_shares_want(b->shares),
                           .calibration = eqp__calibration_wants(&b->calibration),
                           .overheads = overheads_want(b),
-                          .memory = b->has_map && eqp__memory_wants(b->now.memory_use, b->memory_made),
+                          .memory = b->run.has_map && eqp__memory_wants(b->now.memory_use, b->run.memory_made),
                           .memory_use = b->now.memory_use};
 }
 
@@ -146,7 +146,7 @@ static eqp_map_options next_options(const eqp_balancer *b)
     const eqp_map_options run = run_options(b);
     eqp_choice choice;
 
-    return b->has_map && eqp__makes_again(b, &lives) &&
+    return b->run.has_map && eqp__makes_again(b, &lives) &&
                    eqp__auto_last(&b->memory, b->problem.own, &run.how, &choice, NULL) == EQP_OK
                ? eqp__map_options_with(&run, &choice)
                : run;
@@ -184,7 +184,7 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
     }
     const eqp_map_options options = next_options(b);
     const bool ready = !(options.method->flags & EQP_NEEDS_UNITS) || b->totals.interactions > 0;
-    const bool due = eqp__policy_may_want(&b->policy) && (b->action == EQP_KEEP || eqp__every_step(&b->policy));
+    const bool due = eqp__policy_may_want(&b->policy) && (b->run.action == EQP_KEEP || eqp__every_step(&b->policy));
     const eqp_lives lives = eqp__expected_lives(&b->policy, b->policy.left);
     const bool weighs = eqp__method_weighs(options.method) && !eqp__tries(b, &options, &lives) && b->feedback == NULL;
 
@@ -212,8 +212,8 @@ static void take(eqp_balancer *b, eqp_policy_action action, int64_t nhome, eqp_n
 {
     advice->action = action;
     advice->changed = found->map != NULL;
-    b->action = action;
-    b->kept = found->map == NULL;
+    b->run.action = action;
+    b->run.kept = found->map == NULL;
     free(b->placement);
     b->placement = found->placement;
     advice->placement = found->placement;
@@ -234,7 +234,7 @@ static void calibrate(eqp_balancer *b, eqp_map_options *options)
     for (int r = 0; r < b->nranks && options->factor != NULL; r++) {
         b->now.calibration = fmax(b->now.calibration, fabs(options->factor[r] - 1.0));
     }
-    if (b->calibration.active) {
+    if (b->calibration.now.active) {
         snprintf(b->now.why, sizeof b->now.why, "measured loads are not as predicted: weights change by up to %.0f%%",
                  100.0 * b->now.calibration);
     }
@@ -283,17 +283,17 @@ static int make(eqp_balancer *b, eqp_policy_action *wanted, eqp_names *home, eqp
     *wanted = *wanted == EQP_REPAIR && must_fit(b) ? EQP_RENEW : *wanted;
     if (*wanted == EQP_REPAIR) {
         EQP_TRY(eqp__repair(b, home, options, found, &advice->bytes, message));
-        b->repaired += found->map != NULL;
+        b->run.repaired += found->map != NULL;
         eqp_policy_action instead = EQP_RENEW;
         (void)eqp__late_is_due(b, &instead);
         *wanted = found->map != NULL ? EQP_REPAIR : instead == EQP_RENEW ? EQP_RENEW : EQP_KEEP;
     }
     if (*wanted == EQP_RENEW) {
         EQP_TRY(eqp__make_new(b, home, options, lives, found, &advice->bytes, message));
-        b->repaired = 0;
-        if (b->options.lazy != NULL && b->late > 0 && b->now.why[0] == '\0') {
+        b->run.repaired = 0;
+        if (b->options.lazy != NULL && b->run.late > 0 && b->now.why[0] == '\0') {
             snprintf(b->now.why, sizeof b->now.why, "in line, as the last one came %lld steps late",
-                     (long long)b->late);
+                     (long long)b->run.late);
         }
     }
 done:
@@ -350,7 +350,7 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, bool asked, eqp__
         EQP_TRY(make(b, &wanted, &home, &options, &lives, &found, advice, message));
     }
     if (wanted == EQP_RENEW) {
-        b->born = due == EQP__LATE_TAKE ? b->offered : b->clock;
+        b->born = due == EQP__LATE_TAKE ? b->offered : b->run.clock;
     }
     if (found.map != NULL) { /* the present map keeps its description otherwise */
         describe(b, wanted, &found);
@@ -414,7 +414,7 @@ int eqp_balancer_begin(eqp_balancer *balancer, eqp_advice *advice, eqp_message *
     EQP_TRY(eqp__make_by_method(b, &home, &options, &found, &advice->bytes, message != NULL ? message : &own));
     take(b, EQP_RENEW, home.n, &found, advice);
     b->now.units = found.made.units;
-    b->born = b->clock;
+    b->born = b->run.clock;
     snprintf(b->now.why, sizeof b->now.why, "a first map, before anything is known of the work");
 done:
     b->map_seconds += eqp_cpu_seconds_since(begin);

@@ -152,7 +152,7 @@ static int show_maps(eqp_balancer *b, grained *g, eqp_names *home, eqp_message *
 static int compare_grains(eqp_balancer *b, const eqp_comparison *comparison, eqp_names *home, eqp_compared **rows,
                           eqp_message *message)
 {
-    const int began = b->grain;
+    const int began = (int)b->run.grain;
     grained g;
     int code = grained_create(b, comparison, &g);
 

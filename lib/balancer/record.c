@@ -280,7 +280,7 @@ static double nominal_map(const eqp_balancer *b, double even_step)
     if (b->now.action != EQP_RENEW) {
         return b->now.action == EQP_REPAIR ? eqp__nominal_map(&eqp__method_repair, even_step) : 0.0;
     }
-    if (method == &eqp__method_auto && !b->kept &&
+    if (method == &eqp__method_auto && !b->run.kept &&
         eqp__auto_last(&b->memory, b->problem.own, &b->options.method.options, &last, NULL) == EQP_OK) {
         method = last.method;
     }
@@ -332,7 +332,7 @@ static double unevenness(const eqp_balancer *b)
 /* Passes the step on to the memory of `auto`. */
 static void remember_map(eqp_balancer *b, const deciding *is)
 {
-    const bool fresh = b->now.action == EQP_RENEW && !b->kept;
+    const bool fresh = b->now.action == EQP_RENEW && !b->run.kept;
     const double step = is->step > 0.0 ? is->step : is->load_max + is->exchange;
 
     eqp__auto_record(&b->memory, fresh, unevenness(b), step, b->now.rebalanced ? is->map : 0.0);
@@ -393,8 +393,8 @@ static eqp_policy_sample sample_of(eqp_balancer *b, const eqp_work *work, const 
 {
     const eqp_step *now = &b->now;
     const bool feedback = b->feedback != NULL, promises = eqp__method_weighs(b->options.method.method) &&
-                                                          !b->options.handed_out && !b->kept &&
-                                                          !b->calibration.scaled; /* of other weights */
+                                                          !b->options.handed_out && !b->run.kept &&
+                                                          !b->calibration.now.scaled; /* of other weights */
 
     return (eqp_policy_sample){
         .seconds_max = feedback || is->load_mean <= 0.0 ? is->load_max : whole_step(b, is),
@@ -435,7 +435,7 @@ static int remember(eqp_balancer *b, const eqp_policy_sample *sample)
 
     int code;
 
-    if (b->now.step_measured <= 0.0 && !b->has_map) {
+    if (b->now.step_measured <= 0.0 && !b->run.has_map) {
         b->first = step;
         b->in_part = true;
         return EQP_OK;
@@ -580,10 +580,10 @@ static void tell(const eqp_balancer *b, eqp_step *step)
 static void learn_map_cost(eqp_balancer *b)
 {
     if (b->now.action == EQP_RENEW && b->now.map_age > 0) {
-        b->take_seconds = b->now.balance_seconds;
-        b->late = b->now.map_age;
+        b->run.take_seconds = b->now.balance_seconds;
+        b->run.late = b->now.map_age;
     } else if (b->now.action == EQP_RENEW) {
-        b->inline_seconds = b->now.balance_seconds;
+        b->run.inline_seconds = b->now.balance_seconds;
     }
 }
 
@@ -619,11 +619,12 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step 
     EQP_TRY(take_imbalances(b, &d, &b->now));
     add_up(b, &b->now);
     if (b->unpaid) { /* assume the cost of the last map of the same kind */
-        b->now.balance_seconds = b->action == EQP_REPAIR ? b->policy.repair_seconds : b->policy.balance_seconds;
+        b->now.balance_seconds = b->run.action == EQP_REPAIR ? b->policy.repair_seconds : b->policy.balance_seconds;
     }
-    EQP_TRY(take_overheads(b, work->evaluations > 0 ? work->evaluations : 1, !work->moved && b->action == EQP_KEEP));
+    EQP_TRY(
+        take_overheads(b, work->evaluations > 0 ? work->evaluations : 1, !work->moved && b->run.action == EQP_KEEP));
     eqp__rank_shares_learn(b->shares, work->evaluations > 0 ? work->evaluations : 1, b->row);
-    b->now.action = work->moved ? EQP_RENEW : b->action;
+    b->now.action = work->moved ? EQP_RENEW : b->run.action;
     b->now.rebalanced = b->now.action != EQP_KEEP;
     const deciding is = b->costs.fixed
                             ? count_seconds(b, work->evaluations > 1 ? (double)work->evaluations : 1.0, d.load)
@@ -635,7 +636,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step 
         snprintf(b->now.why, sizeof b->now.why, "the caller has renewed the division");
     }
     b->now.lazy = b->news;
-    b->now.map_age = b->clock - 1 - b->born;
+    b->now.map_age = b->run.clock - 1 - b->born;
     learn_map_cost(b);
     remember_map(b, &is);
     const eqp_policy_sample sample = sample_of(b, work, &is, d.load);
@@ -644,10 +645,10 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step 
     b->left = b->policy.left;
     EQP_TRY(remember(b, &sample));
     EQP_TRY(eqp__feedback_steps_record(b->feedback, b->row, b->now.rebalanced));
-    b->has_map = true;
+    b->run.has_map = true;
     b->surveyed = b->surveying;
     b->surveying = false;
-    b->action = EQP_KEEP;
+    b->run.action = EQP_KEEP;
     b->map_seconds = 0.0;
     b->unpaid = false;
     if (step != NULL) {

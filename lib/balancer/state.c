@@ -7,6 +7,7 @@
 
 #include <equipoise/units.h>
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,8 @@ static const char magic[8] = "EQPBAL8";
 typedef struct head {
     char magic[8];
     char word[EQP_WORD_SIZE]; /* the method */
-    int64_t nranks, nkinds, known, has_map, kept, action, grain, grain_lost, grain_rest;
-    int64_t clock, repaired, late;
-    double inline_seconds, take_seconds, memory_made;
+    int64_t nranks, nkinds, known;
+    eqp__kept_run run;
     eqp_noise_state noise;
     eqp__table_size table;
     eqp_cost_fit fit;
@@ -68,18 +68,7 @@ static void fill_head(const eqp_balancer *b, head *h)
     h->nkinds = b->model.nkinds;
     h->table = eqp__table_of(b->map);
     h->known = b->costs.known;
-    h->has_map = b->has_map;
-    h->kept = b->kept;
-    h->action = b->action;
-    h->grain = b->grain;
-    h->grain_lost = b->grain_lost;
-    h->grain_rest = b->grain_rest;
-    h->clock = b->clock;
-    h->repaired = b->repaired;
-    h->late = b->late;
-    h->inline_seconds = b->inline_seconds;
-    h->take_seconds = b->take_seconds;
-    h->memory_made = b->memory_made;
+    h->run = b->run;
     h->fit = b->costs.fit;
     h->samples = b->costs.samples;
     h->overhead = b->overheads.costs;
@@ -91,8 +80,8 @@ static void fill_head(const eqp_balancer *b, head *h)
     h->now = b->now;
     h->plan = b->plan;
     h->memory = b->memory;
-    eqp__calibration_keep(&b->calibration, &h->calibration);
-    eqp__rank_shares_keep(b->shares, &h->shares);
+    h->calibration = b->calibration.now;
+    h->shares = *eqp__rank_shares_kept(b->shares);
     eqp__feedback_steps_keep(b->feedback, &h->feedback);
 }
 
@@ -182,12 +171,24 @@ static bool can_be_step(const eqp_step *now)
 
 static bool can_be_map(const head *h)
 {
-    return h->action >= EQP_KEEP && h->action <= EQP_RENEW && h->grain >= 0 && h->grain <= INT32_MAX &&
-           h->grain_lost >= 0 && h->grain_lost <= EQP__GRAIN_LOST && h->grain_rest >= 0 &&
-           h->grain_rest < INT64_C(1) << EQP__GRAIN_LOST && can_be_count(h->clock) && can_be_count(h->repaired) &&
-           can_be_count(h->late) && is_amount(h->inline_seconds) && is_amount(h->take_seconds) &&
-           is_amount(h->memory_made) && h->now.map_age <= h->clock && can_be_count(h->totals.owners) &&
+    const eqp__kept_run *r = &h->run;
+
+    return r->action >= EQP_KEEP && r->action <= EQP_RENEW && r->grain >= 0 && r->grain <= INT32_MAX &&
+           r->grain_lost >= 0 && r->grain_lost <= EQP__GRAIN_LOST && r->grain_rest >= 0 &&
+           r->grain_rest < INT64_C(1) << EQP__GRAIN_LOST && can_be_count(r->clock) && can_be_count(r->repaired) &&
+           can_be_count(r->late) && is_amount(r->inline_seconds) && is_amount(r->take_seconds) &&
+           is_amount(r->memory_made) && h->now.map_age <= r->clock && can_be_count(h->totals.owners) &&
            can_be_count(h->totals.interactions) && can_be_count(h->totals.weight) && can_be_count(h->totals.draws);
+}
+
+static bool can_be_objects(const head *h)
+{
+    const eqp__kept_calibration *c = &h->calibration;
+    const eqp__kept_shares *s = &h->shares;
+
+    return can_be_count(c->steps) && c->in_vain >= 0 && c->in_vain < INT_MAX / 2 && isfinite(c->uneven) &&
+           is_amount(c->noise) && isfinite(c->before) && s->maps >= 0 && s->maps < INT_MAX / 2 &&
+           can_be_count(s->steps) && can_be_count(s->evaluations) && eqp__feedback_steps_can_be(&h->feedback);
 }
 
 /* True if the numbers of all ranks that are still used are finite. Other members of a row belong to the caller. */
@@ -215,8 +216,7 @@ static bool can_be_head(const eqp_balancer *b, const head *h, size_t size)
     return memcmp(h->magic, magic, sizeof magic) == 0 && memchr(h->word, 0, sizeof h->word) != NULL && h->nranks >= 1 &&
            h->nranks <= INT32_MAX && eqp__can_be_table(&h->table, size) && bytes_of(h) == size && can_be_costs(b, h) &&
            can_be_plan(h) && can_be_policy(h) && can_be_step(&h->now) && can_be_map(h) &&
-           eqp__auto_can_be(&h->memory) && eqp__calibration_can_be(&h->calibration) &&
-           eqp__rank_shares_can_be(&h->shares) && eqp__feedback_steps_can_be(&h->feedback);
+           eqp__auto_can_be(&h->memory) && can_be_objects(h);
 }
 
 /* Costs are valid for any number of ranks. */
@@ -247,27 +247,19 @@ static void take_head(eqp_balancer *b, const head *h)
     }
     b->left = b->policy.left;
     b->totals = h->totals;
-    b->has_map = h->has_map != 0;
-    b->kept = h->kept != 0;
-    b->action = (eqp_policy_action)h->action;
-    b->unpaid = b->action != EQP_KEEP;
+    b->run = h->run;
+    b->run.grain = h->run.grain < b->problem.ngrains ? h->run.grain : 0;
+    b->unpaid = b->run.action != EQP_KEEP;
     b->map_seconds = 0.0;
-    b->grain = h->grain < b->problem.ngrains ? (int)h->grain : 0;
-    b->grain_lost = (int)h->grain_lost;
-    b->grain_rest = (int)h->grain_rest;
     b->now = h->now;
     b->now.lazy = b->news = EQP_LAZY_IDLE; /* offers do not survive a restart */
-    b->clock = h->clock;
-    b->born = b->clock - 1 - h->now.map_age;
-    b->repaired = h->repaired;
-    b->late = h->late;
-    b->inline_seconds = h->inline_seconds;
-    b->take_seconds = h->take_seconds;
-    b->memory_made = h->memory_made;
+    b->born = b->run.clock - 1 - h->now.map_age;
     b->plan = b->options.plan_auto ? h->plan : b->plan;
     b->memory = h->memory;
-    eqp__calibration_take_back(&b->calibration, &h->calibration);
-    eqp__rank_shares_take_back(b->shares, &h->shares);
+    if (b->calibration.load != NULL) {
+        b->calibration.now = h->calibration;
+    }
+    *eqp__rank_shares_kept(b->shares) = h->shares;
     eqp__feedback_steps_take_back(b->feedback, &h->feedback);
 }
 

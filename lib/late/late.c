@@ -81,7 +81,7 @@ static bool has_aged(const eqp_balancer *b)
     const double fresh = fmax(b->options.policy.imbalance_tol, b->now.imbalance_promised);
     const bool mends = eqp__can_repair(b) && eqp__lazy_settings(b->options.lazy).repair != 0;
 
-    return b->repaired >= WORN || (!mends && b->now.imbalance_work > fresh);
+    return b->run.repaired >= WORN || (!mends && b->now.imbalance_work > fresh);
 }
 
 /* True if the next map is made in line although balancing ranks are available: by measurement, that costs no more
@@ -91,13 +91,13 @@ static bool in_line(const eqp_balancer *b)
     const eqp_lazy_options options = eqp__lazy_settings(b->options.lazy);
     const double lost = fmax(0.0, b->now.imbalance_work - b->now.imbalance_promised) * b->now.load_mean;
 
-    return options.choose && options.delay < 0 && b->news == EQP_LAZY_IDLE && b->late > 0 &&
-           b->inline_seconds <= b->take_seconds + (double)b->late * lost;
+    return options.choose && options.delay < 0 && b->news == EQP_LAZY_IDLE && b->run.late > 0 &&
+           b->run.inline_seconds <= b->run.take_seconds + (double)b->run.late * lost;
 }
 
 static bool wants_offer(const eqp_balancer *b)
 {
-    if (!lazy(b) || b->news != EQP_LAZY_IDLE || !b->has_map || in_line(b)) {
+    if (!lazy(b) || b->news != EQP_LAZY_IDLE || !b->run.has_map || in_line(b)) {
         return false;
     }
     switch (b->options.policy.mode) {
@@ -123,7 +123,7 @@ static bool take_is_near(const eqp_balancer *b)
     const int64_t delay = eqp__lazy_settings(b->options.lazy).delay;
 
     return b->news == EQP_LAZY_READY ||
-           (b->news == EQP_LAZY_OFFERED && delay >= 0 && b->clock + 1 - b->offered >= delay);
+           (b->news == EQP_LAZY_OFFERED && delay >= 0 && b->run.clock + 1 - b->offered >= delay);
 }
 
 /* The action that replaces `wanted` while maps are made late. */
@@ -131,14 +131,14 @@ static eqp_policy_action instead(const eqp_balancer *b, eqp_policy_action wanted
 {
     const eqp_lazy_options options = eqp__lazy_settings(b->options.lazy);
 
-    if (!lazy(b) || !b->has_map || in_line(b)) {
+    if (!lazy(b) || !b->run.has_map || in_line(b)) {
         return wanted;
     }
     if (options.repair == 0) {
         return EQP_KEEP;
     }
     if (options.repair > 0) {
-        return eqp__can_repair(b) && b->policy.steps > 0 && b->clock % options.repair == 0 ? EQP_REPAIR : EQP_KEEP;
+        return eqp__can_repair(b) && b->policy.steps > 0 && b->run.clock % options.repair == 0 ? EQP_REPAIR : EQP_KEEP;
     }
     if (wanted == EQP_RENEW) { /* repairs are made meanwhile */
         return b->options.policy.mode == EQP_POLICY_AUTO && eqp__can_repair(b) ? EQP_REPAIR : EQP_KEEP;
@@ -217,10 +217,10 @@ static int offer_now(eqp_balancer *b, eqp_map_options *options, double life, int
     options->base = base;
     EQP_TRY(eqp_agree(b->comm, write_offer(b, &home, options, life, &size, &offer), NULL));
     /* a rank that cannot send its offer reports that to the makers, who tell all */
-    (void)eqp_lazy_offer(b->options.lazy, b->clock, size, offer);
-    b->offered = b->clock;
+    (void)eqp_lazy_offer(b->options.lazy, b->run.clock, size, offer);
+    b->offered = b->run.clock;
     b->noffered = home.n;
-    b->repaired = 0;
+    b->run.repaired = 0;
     b->news = EQP_LAZY_OFFERED;
     *bytes += (int64_t)size;
 done:
@@ -310,7 +310,7 @@ done:
 static int take(eqp_balancer *b, eqp_map_options *options, const eqp_names *home, eqp_new_map *found, int64_t *bytes,
                 eqp_message *message)
 {
-    const int64_t late = b->clock - b->offered;
+    const int64_t late = b->run.clock - b->offered;
     eqp__late_answer answer;
     eqp_new_map told = {.map = NULL};
     int code = eqp_agree(b->comm, read_answer(b, &answer, &told), NULL);
@@ -340,7 +340,7 @@ static int take(eqp_balancer *b, eqp_map_options *options, const eqp_names *home
         EQP_TRY(eqp_route_fit(b->comm, &plan));
         b->plan = plan;
     }
-    b->repaired = 0;
+    b->run.repaired = 0;
     snprintf(b->now.why, sizeof b->now.why, "the map of %lld steps ago", (long long)late);
     if (repairs(b)) {
         EQP_TRY(eqp__late_repair(b, home, options, found, bytes, message));
@@ -360,14 +360,14 @@ int eqp__late_act(eqp_balancer *b, eqp__late_due due, eqp_map_options *options, 
 
 int64_t eqp__late_look(eqp_balancer *b)
 {
-    const eqp_lazy_phase seen = eqp__lazy_look(b->options.lazy, b->clock + 1);
+    const eqp_lazy_phase seen = eqp__lazy_look(b->options.lazy, b->run.clock + 1);
 
     return seen == EQP_LAZY_LOST ? 0 : seen == EQP_LAZY_READY ? 2 : 1;
 }
 
 void eqp__late_hear(eqp_balancer *b, int64_t least)
 {
-    b->clock++;
+    b->run.clock++;
     b->news = eqp__lazy_agreed(b->options.lazy, least == 0   ? EQP_LAZY_LOST
                                                 : least == 2 ? EQP_LAZY_READY
                                                              : EQP_LAZY_OFFERED);

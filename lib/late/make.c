@@ -301,7 +301,7 @@ static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks
                         .totals = h->totals,
                         .survey = g->survey,
                         .surveyed = true,
-                        .has_map = h->has_map != 0,
+                        .run = {.has_map = h->has_map},
                         .memory = {.idle = 1}};
     if (comm != MPI_COMM_NULL) {
         MPI_Comm_rank(comm, &b->rank);
@@ -359,7 +359,7 @@ static int make_alone(const eqp_balancer *b, const eqp_map_options *options, int
 
     EQP_TRY(eqp__owners_line_up_alone(&b->survey, &model, &b->costs, &owners));
     EQP_TRY(eqp_array_create(&part, owners.n, sizeof *part));
-    EQP_TRY(eqp__assign_alone(options, b->nparts, &owners, b->has_map ? b->map : NULL, part, &found->made));
+    EQP_TRY(eqp__assign_alone(options, b->nparts, &owners, b->run.has_map ? b->map : NULL, part, &found->made));
     EQP_TRY(eqp_array_create(&found->placement, nhome, sizeof *found->placement));
     EQP_TRY(place(&owners, part, nhome, found->placement));
     EQP_TRY(eqp_map_create(0, NULL, NULL, NULL, &found->map));

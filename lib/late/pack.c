@@ -78,7 +78,7 @@ static void fill_head(const eqp_balancer *b, const eqp_names *home, const eqp_ma
         h->nbase = options->base != NULL ? b->nparts : 0;
         h->nspeeds = options->speeds.n;
         h->nfactors = options->factor != NULL ? b->nparts : 0;
-        h->table = eqp__table_of(b->has_map ? b->map : NULL);
+        h->table = eqp__table_of(b->run.has_map ? b->map : NULL);
     }
     h->front = (int64_t)((size_t)(h->nbase + h->nspeeds + h->nfactors) * sizeof(double) + eqp__table_bytes(&h->table));
     h->nnames = home->n;
@@ -99,7 +99,7 @@ static void fill_head(const eqp_balancer *b, const eqp_names *home, const eqp_ma
     h->plan = b->plan;
     h->network = b->options.network;
     h->plan_auto = b->options.plan_auto;
-    h->has_map = b->has_map;
+    h->has_map = b->run.has_map;
     h->once = b->model.once;
     h->apart = b->problem.apart;
     h->phases = eqp__survey_cycles(survey) ? survey->model.phases : h->phases;

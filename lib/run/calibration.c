@@ -4,7 +4,6 @@
 #include "base/internal.h"
 #include "decide/noise.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,8 +60,8 @@ void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows, double
         c->model[r] += rows[r].predicted;
         c->overhead[r] += busy ? rows[r].overhead : 0.0;
     }
-    c->noise = noise;
-    c->steps++;
+    c->now.noise = noise;
+    c->now.steps++;
 }
 
 /* Imbalance of the loads of n ranks, plus `more` where it is given. */
@@ -83,38 +82,39 @@ static double imbalance(int n, const double *load, const double *more)
 static double unexplained(const eqp_calibration *c)
 {
     const double measured = imbalance(c->nranks, c->load, NULL);
-    const double predicted = c->active ? 0.0 : imbalance(c->nranks, c->model, c->overhead);
-    const double noise = c->steps > 0 ? fmax(c->surely, 0.0) * c->noise / sqrt((double)c->steps) : 0.0;
+    const double predicted = c->now.active ? 0.0 : imbalance(c->nranks, c->model, c->overhead);
+    const double noise = c->now.steps > 0 ? fmax(c->surely, 0.0) * c->now.noise / sqrt((double)c->now.steps) : 0.0;
 
     return c->measures && measured > c->tolerance ? measured - predicted - noise : 0.0;
 }
 
 bool eqp__calibration_wants(const eqp_calibration *c)
 {
-    const int waits = c->in_vain < LONGEST_WAIT ? c->in_vain : LONGEST_WAIT;
+    const int64_t waits = c->now.in_vain < LONGEST_WAIT ? c->now.in_vain : LONGEST_WAIT;
 
-    return c->load != NULL && c->steps >= (int64_t)BELIEVED << waits && unexplained(c) > NOTICED;
+    return c->load != NULL && c->now.steps >= (int64_t)BELIEVED << waits && unexplained(c) > NOTICED;
 }
 
 bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost)
 {
-    const double life = left < INT64_MAX ? (double)left / 2.0 : (double)c->steps;
+    const double life = left < INT64_MAX ? (double)left / 2.0 : (double)c->now.steps;
     double seconds = 0.0;
 
-    if (c->load == NULL || c->steps < FITTED) {
+    if (c->load == NULL || c->now.steps < FITTED) {
         return false;
     }
     /* items take their share of a rank's overhead with them, so one map may not be enough */
     const double uneven = imbalance(c->nranks, c->model, c->overhead);
-    if (c->scaled && uneven > HELPED * c->uneven) {
+    if (c->now.scaled && uneven > HELPED * c->now.uneven) {
         return false;
     }
     for (int r = 0; r < c->nranks; r++) {
         seconds += (c->model[r] + c->overhead[r]) / c->nranks;
     }
-    const double work = c->scaled ? 0.0 : imbalance(c->nranks, c->model, NULL); /* a scaled map is uneven on purpose */
+    const double work =
+        c->now.scaled ? 0.0 : imbalance(c->nranks, c->model, NULL); /* a scaled map is uneven on purpose */
     const double gain = uneven - fmax(work, c->tolerance);
-    return gain > c->tolerance && gain * seconds / (double)c->steps * life >= cost;
+    return gain > c->tolerance && gain * seconds / (double)c->now.steps * life >= cost;
 }
 
 /* Factors: each rank's total seconds, measured or expected, over its predicted work, relative to all ranks; returns the
@@ -140,46 +140,16 @@ const double *eqp__calibration_take(eqp_calibration *c)
 {
     double now = 0.0;
 
-    if (c->load == NULL || c->steps == 0) {
+    if (c->load == NULL || c->now.steps == 0) {
         return NULL;
     }
-    now = c->steps >= BELIEVED ? unexplained(c) : 0.0;
-    c->in_vain = c->before > 0.0 && now > HELPED * c->before ? c->in_vain + 1 : 0;
-    c->before = now > NOTICED ? now : 0.0;
-    c->active = (c->active || now > NOTICED) && find_factors(c, true) > NOTICED;
-    c->uneven = imbalance(c->nranks, c->model, c->overhead);
-    c->scaled = c->active || find_factors(c, false) > WORTHWHILE;
+    now = c->now.steps >= BELIEVED ? unexplained(c) : 0.0;
+    c->now.in_vain = c->now.before > 0.0 && now > HELPED * c->now.before ? c->now.in_vain + 1 : 0;
+    c->now.before = now > NOTICED ? now : 0.0;
+    c->now.active = (c->now.active || now > NOTICED) && find_factors(c, true) > NOTICED;
+    c->now.uneven = imbalance(c->nranks, c->model, c->overhead);
+    c->now.scaled = c->now.active || find_factors(c, false) > WORTHWHILE;
     memset(c->load, 0, 3 * (size_t)c->nranks * sizeof *c->load);
-    c->steps = 0;
-    return c->scaled ? c->factor : NULL;
-}
-
-void eqp__calibration_keep(const eqp_calibration *c, eqp__kept_calibration *kept)
-{
-    *kept = (eqp__kept_calibration){.steps = c->steps,
-                                    .active = c->active,
-                                    .scaled = c->scaled,
-                                    .in_vain = c->in_vain,
-                                    .uneven = c->uneven,
-                                    .noise = c->noise,
-                                    .before = c->before};
-}
-
-bool eqp__calibration_can_be(const eqp__kept_calibration *kept)
-{
-    return kept->steps >= 0 && kept->steps <= INT64_C(1) << 62 && kept->in_vain >= 0 && kept->in_vain < INT_MAX / 2 &&
-           isfinite(kept->uneven) && isfinite(kept->noise) && kept->noise >= 0 && isfinite(kept->before);
-}
-
-void eqp__calibration_take_back(eqp_calibration *c, const eqp__kept_calibration *kept)
-{
-    if (c->load != NULL) {
-        c->steps = kept->steps;
-        c->active = kept->active != 0;
-        c->scaled = kept->scaled != 0;
-        c->in_vain = (int)kept->in_vain;
-        c->uneven = kept->uneven;
-        c->noise = kept->noise;
-        c->before = kept->before;
-    }
+    c->now.steps = 0;
+    return c->now.scaled ? c->factor : NULL;
 }

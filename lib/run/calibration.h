@@ -8,6 +8,17 @@
 
 #include <equipoise/balancer.h>
 
+/* The state apart from the numbers per rank; a restart file holds it. */
+typedef struct eqp__kept_calibration {
+    int64_t steps;   /* since the last map */
+    int64_t active;  /* true if the present map was made with factors from measurements */
+    int64_t scaled;  /* true if the present map was made with factors */
+    int64_t in_vain; /* consecutive maps for an unpredicted imbalance that did not help */
+    double uneven;   /* expected imbalance of the previous map, overhead included */
+    double noise;    /* standard deviation of a rank's seconds per step, relative */
+    double before;   /* unpredicted imbalance when the last map was made because of it; 0: never */
+} eqp__kept_calibration;
+
 /* Zero, except for the members set by eqp__calibration_create(). */
 typedef struct eqp_calibration {
     int nranks;
@@ -17,14 +28,8 @@ typedef struct eqp_calibration {
     double *model;    /* [ranks] predicted seconds of the work in the weights */
     double *overhead; /* [ranks] expected overhead */
     double *factor;   /* [ranks] for the present map */
-    int64_t steps;    /* since the last map */
-    bool active;      /* the present map was made with factors from measurements */
-    bool scaled;      /* the present map was made with factors */
-    double uneven;    /* expected imbalance of the previous map, overhead included */
-    double noise;     /* standard deviation of a rank's seconds per step, relative */
     double surely;    /* standard deviations beyond which a load is not noise */
-    double before;    /* unpredicted imbalance when the last map was made because of it; 0: never */
-    int in_vain;      /* consecutive maps of that kind that did not help */
+    eqp__kept_calibration now;
 } eqp_calibration;
 
 /* measures: factors may come from measurements. false_alarms: probability of mistaking noise for an error of the model.
@@ -50,15 +55,5 @@ bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost);
  * all would be 1. After a map with measured factors the next map gets them too, since without them it would repeat
  * the first map's error. Call it when a map is made; recording starts again. */
 const double *eqp__calibration_take(eqp_calibration *c);
-
-/* The state apart from the per-rank numbers, as plain data for a restart file, and a check of that data. */
-typedef struct eqp__kept_calibration {
-    int64_t steps, active, scaled, in_vain;
-    double uneven, noise, before;
-} eqp__kept_calibration;
-
-void eqp__calibration_keep(const eqp_calibration *c, eqp__kept_calibration *kept);
-bool eqp__calibration_can_be(const eqp__kept_calibration *kept);
-void eqp__calibration_take_back(eqp_calibration *c, const eqp__kept_calibration *kept);
 
 #endif

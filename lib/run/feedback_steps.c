@@ -25,9 +25,8 @@ struct eqp_feedback_steps {
     int nranks;
     bool ruled;       /* otherwise each map is a step */
     bool fixed_costs; /* of the balancer */
-    phase phase;
     eqp_feedback_options options;
-    eqp_feedback_state state;
+    eqp__kept_feedback now;
     eqp_method by_loads; /* the library's row without weights, for measured loads */
     double *best;        /* [nranks] particles of each rank at the best step, mean 1 */
 };
@@ -58,7 +57,7 @@ int eqp__feedback_steps_create(const eqp_balancer_options *options, int nranks, 
     made->options.threshold = options->policy.imbalance_tol;
     made->fixed_costs = options->fixed_costs;
     made->ruled = options->policy.mode == EQP_POLICY_AUTO;
-    EQP_TRY(eqp__feedback_init(&made->state, &made->options));
+    EQP_TRY(eqp__feedback_init(&made->now.state, &made->options));
     EQP_TRY(eqp_array_create(&made->best, nranks, sizeof *made->best));
 done:
     if (code != EQP_OK) {
@@ -95,7 +94,7 @@ int eqp__feedback_steps_record(eqp_feedback_steps *feedback, const eqp_rank_row 
     double total = 0.0, most = 0.0;
     bool tell;
 
-    if (feedback == NULL || !feedback->ruled || !rebalanced || feedback->phase != STEPPING) {
+    if (feedback == NULL || !feedback->ruled || !rebalanced || feedback->now.phase != STEPPING) {
         return EQP_OK;
     }
     tell = eqp__rows_tell(feedback->nranks, rows, feedback->fixed_costs);
@@ -106,24 +105,24 @@ int eqp__feedback_steps_record(eqp_feedback_steps *feedback, const eqp_rank_row 
     }
     EQP__FAIL_IF(!isfinite(total), EQP_ERR_DATA);
     if (!(total > 0)) { /* no loads yet */
-        feedback->phase = HOLDING;
+        feedback->now.phase = HOLDING;
         return EQP_OK;
     }
-    EQP__CHECK(eqp__feedback_check(&feedback->state, feedback->nranks, (int64_t)(TOTAL_UNITS * fmin(most / total, 1.0)),
-                                   (int64_t)TOTAL_UNITS, &verdict));
-    const bool is_best = feedback->state.best_step == feedback->state.checks - 1;
+    EQP__CHECK(eqp__feedback_check(&feedback->now.state, feedback->nranks,
+                                   (int64_t)(TOTAL_UNITS * fmin(most / total, 1.0)), (int64_t)TOTAL_UNITS, &verdict));
+    const bool is_best = feedback->now.state.best_step == feedback->now.state.checks - 1;
     if (is_best) {
         keep_best(feedback, rows);
     }
     if (verdict != EQP_FEEDBACK_GO_ON) {
-        feedback->phase = is_best ? HOLDING : RETURN;
+        feedback->now.phase = is_best ? HOLDING : RETURN;
     }
     return EQP_OK;
 }
 
 bool eqp__feedback_steps_wants(const eqp_feedback_steps *feedback)
 {
-    return feedback != NULL && feedback->state.checks > 0 && feedback->phase != HOLDING;
+    return feedback != NULL && feedback->now.state.checks > 0 && feedback->now.phase != HOLDING;
 }
 
 void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_map_options *options)
@@ -131,15 +130,15 @@ void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_map_options *
     if (feedback == NULL) {
         return;
     }
-    if (feedback->phase == RETURN) {
+    if (feedback->now.phase == RETURN) {
         options->method = eqp_method_find("count");
         options->speeds = (eqp_part_speeds){feedback->nranks, feedback->best};
-        feedback->phase = HOLDING;
+        feedback->now.phase = HOLDING;
         return;
     }
-    if (feedback->phase == HOLDING) { /* the policy has asked for a map: start again */
-        (void)eqp__feedback_init(&feedback->state, &feedback->options);
-        feedback->phase = STEPPING;
+    if (feedback->now.phase == HOLDING) { /* the policy has asked for a map: start again */
+        (void)eqp__feedback_init(&feedback->now.state, &feedback->options);
+        feedback->now.phase = STEPPING;
     }
     options->method = &feedback->by_loads;
 }
@@ -147,8 +146,7 @@ void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_map_options *
 void eqp__feedback_steps_keep(const eqp_feedback_steps *feedback, eqp__kept_feedback *kept)
 {
     if (feedback != NULL) {
-        kept->phase = feedback->phase;
-        kept->state = feedback->state;
+        *kept = feedback->now;
     }
 }
 
@@ -163,9 +161,8 @@ bool eqp__feedback_steps_can_be(const eqp__kept_feedback *kept)
 void eqp__feedback_steps_take_back(eqp_feedback_steps *feedback, const eqp__kept_feedback *kept)
 {
     if (feedback != NULL) {
-        feedback->phase = (phase)kept->phase;
-        feedback->state = kept->state;
-        feedback->state.options = feedback->options;
+        feedback->now = *kept;
+        feedback->now.state.options = feedback->options;
     }
 }
 

@@ -29,7 +29,7 @@ bool eqp__feedback_steps_wants(const eqp_feedback_steps *feedback);
  * the number of particles each rank had then (borrowed until the next call). */
 void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_map_options *options);
 
-/* The steps so far as plain data for a restart file, and a check of that data. */
+/* The steps so far; a restart file holds them. */
 typedef struct eqp__kept_feedback {
     int64_t phase;
     eqp_feedback_state state;

@@ -178,7 +178,7 @@ int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_map_options 
 
     EQP_TRY(eqp__line_up(b, home, options, &base, &owners, bytes));
     options->base = base;
-    EQP_TRY(eqp__assignment_make(b->comm, options, &owners, b->has_map ? b->map : NULL, home->n, &found->map,
+    EQP_TRY(eqp__assignment_make(b->comm, options, &owners, b->run.has_map ? b->map : NULL, home->n, &found->map,
                                  &found->placement, &found->made, message));
     note_totals(b, &found->made);
 done:
@@ -193,7 +193,7 @@ static int check_memory(eqp_balancer *b, const eqp_whatif_state *state, const eq
 {
     const eqp_evaluated *is = &answer->row.evaluated;
 
-    b->memory_made = fmax(is->memory_use, answer->keep ? b->now.memory_use : 0.0);
+    b->run.memory_made = fmax(is->memory_use, answer->keep ? b->now.memory_use : 0.0);
     if (eqp__row_fits(&answer->row)) {
         return EQP_OK;
     }
@@ -233,7 +233,7 @@ static int judge_memory(const eqp_balancer *b, const eqp_names *home, eqp_whatif
     answer->row.evaluated.memory_max = row.evaluated.memory_max;
     answer->row.evaluated.memory_mean = row.evaluated.memory_mean;
     answer->row.evaluated.memory_use = row.evaluated.memory_use;
-    if (!eqp__row_fits(&row) && !answer->keep && b->has_map) {
+    if (!eqp__row_fits(&row) && !answer->keep && b->run.has_map) {
         EQP__CHECK(trace_again(b, home, state, question, true, NULL, &row, message));
         if (eqp__row_fits(&row)) {
             eqp__trials_free(1, &answer->trial);
@@ -256,7 +256,7 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_map_options 
                              .overhead = eqp__overheads_now(&b->overheads),
                              .plan = b->options.plan_auto ? NULL : &b->plan,
                              .speeds = options->speeds,
-                             .old = b->has_map ? b->map : NULL,
+                             .old = b->run.has_map ? b->map : NULL,
                              .in_run = b->nparts == b->nranks && b->memory.idle == 0,
                              .options = *options,
                              .nhome = home->n,
@@ -272,7 +272,7 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_map_options 
     /* stored, since ranks that only make maps cannot measure it */
     EQP_TRY(b->options.network_measure ? eqp_network_measure(b->comm, &b->options.network) : EQP_OK);
     question.network = b->options.network;
-    EQP_TRY(eqp__auto_choose(&state, &question, b->has_map ? &present : NULL, answer, message));
+    EQP_TRY(eqp__auto_choose(&state, &question, b->run.has_map ? &present : NULL, answer, message));
     b->own_bytes = b->bounds.known ? state.own : 0.0;
     EQP_TRY(b->bounds.known && eqp__memory_is_capped(&b->bounds) && state.ntraced > 1
                 ? judge_memory(b, home, &state, &question, answer, message)
@@ -344,7 +344,7 @@ static int open_grain_trials(grain_trials *g, const eqp_map_options *options, eq
 
     g->options = *options;
     g->ntried = 1;
-    g->taken = g->b->grain;
+    g->taken = (int)g->b->run.grain;
     g->price = options->method == &eqp__method_auto ? TRIAL * best->row.balance_seconds : g->b->memory.curve;
     g->paid = best->keep ? 0.0 : best->row.balance_seconds;
     if (best->keep) {
@@ -364,7 +364,7 @@ static void take_answer(grain_trials *g, eqp_auto_result *answer)
     *g->best = *answer;
     g->best->choice = g->choice;
     g->best->trial.choice = &g->best->choice;
-    g->taken = g->b->grain;
+    g->taken = (int)g->b->run.grain;
     g->beyond += g->paid - answer->row.balance_seconds;
     g->paid = answer->row.balance_seconds;
     *answer = (eqp_auto_result){.keep = false};
@@ -397,8 +397,8 @@ static void conclude_grain_trials(const grain_trials *g, int began, double step,
     eqp_auto_result *best = g->best;
 
     if (g->ntried > 1) {
-        b->grain_lost = g->taken != began ? 0 : b->grain_lost + (b->grain_lost < EQP__GRAIN_LOST);
-        b->grain_rest = (1 << b->grain_lost) - 1;
+        b->run.grain_lost = g->taken != began ? 0 : b->run.grain_lost + (b->run.grain_lost < EQP__GRAIN_LOST);
+        b->run.grain_rest = (1 << b->run.grain_lost) - 1;
     }
     if (g->taken != began) {
         if (automatic) { /* a different map; the time spent on choosing stays */
@@ -418,7 +418,7 @@ static int try_grains(eqp_balancer *b, eqp_names *home, const eqp_map_options *o
                       eqp_auto_result *best, eqp_message *message)
 {
     grain_trials g = {.b = b, .home = home, .lives = lives, .best = best};
-    const int began = b->grain, n = b->problem.ngrains;
+    const int began = (int)b->run.grain, n = b->problem.ngrains;
     const double step = best->row.evaluated.step_seconds;
     int code;
 
@@ -429,10 +429,10 @@ static int try_grains(eqp_balancer *b, eqp_names *home, const eqp_map_options *o
             EQP_TRY(try_grain(&g, grain, message));
         }
     }
-    EQP_TRY(g.taken != b->grain ? eqp__take_grain(b, g.taken, home) : EQP_OK);
+    EQP_TRY(g.taken != b->run.grain ? eqp__take_grain(b, g.taken, home) : EQP_OK);
     conclude_grain_trials(&g, began, step, options->method == &eqp__method_auto);
 done:
-    if (code != EQP_OK && b->grain != began) {
+    if (code != EQP_OK && b->run.grain != began) {
         (void)eqp__take_grain(b, began, home); /* the first error is reported */
     }
     return code;
@@ -442,7 +442,7 @@ done:
  * handed out the map hardly matters. */
 static bool offers_grains(const eqp_balancer *b)
 {
-    return b->problem.ngrains > 1 && b->grain_rest == 0 && b->options.lazy == NULL && !b->options.handed_out;
+    return b->problem.ngrains > 1 && b->run.grain_rest == 0 && b->options.lazy == NULL && !b->options.handed_out;
 }
 
 /* Records the trial of a run with a fixed method; `auto` records its own. */
@@ -511,7 +511,7 @@ static bool tries_grains(const eqp_balancer *b, const eqp_map_options *options, 
     const double trial = memory->curve > 0.0 ? memory->curve : TRIAL * memory->made;
 
     return offers_grains(b) && eqp__method_weighs(options->method) && b->feedback == NULL &&
-           (!b->has_map || eqp__auto_left(memory, lives, memory->step) >= 2.0 * trial);
+           (!b->run.has_map || eqp__auto_left(memory, lives, memory->step) >= 2.0 * trial);
 }
 
 bool eqp__tries(const eqp_balancer *b, const eqp_map_options *options, const eqp_lives *lives)
@@ -521,8 +521,8 @@ bool eqp__tries(const eqp_balancer *b, const eqp_map_options *options, const eqp
 
 bool eqp__makes_again(const eqp_balancer *b, const eqp_lives *lives)
 {
-    const bool only = !b->has_map && !lives->by_loss && lives->usual >= lives->most; /* the only map of the run: worth
-                                                                                        the trials */
+    const bool only = !b->run.has_map && !lives->by_loss && lives->usual >= lives->most; /* the only map of the run:
+                                                                                        worth the trials */
 
     return b->options.method.method == &eqp__method_auto && !only && !eqp__auto_may_try(&b->memory, lives);
 }
@@ -549,7 +549,7 @@ static int make_again(eqp_balancer *b, eqp_names *home, eqp_map_options *options
 int eqp__make_new(eqp_balancer *b, eqp_names *home, eqp_map_options *options, const eqp_lives *lives,
                   eqp_new_map *found, int64_t *bytes, eqp_message *message)
 {
-    const bool rests = b->grain_rest > 0;
+    const bool rests = b->run.grain_rest > 0;
     int code;
 
     if (eqp__makes_again(b, lives)) {
@@ -558,6 +558,6 @@ int eqp__make_new(eqp_balancer *b, eqp_names *home, eqp_map_options *options, co
         code = eqp__tries(b, options, lives) ? make_by_trial(b, home, options, lives, found, message)
                                              : eqp__make_by_method(b, home, options, found, bytes, message);
     }
-    b->grain_rest -= rests && code == EQP_OK;
+    b->run.grain_rest -= rests && code == EQP_OK;
     return code;
 }

@@ -93,7 +93,7 @@ done:
 
 int eqp__take_grain(eqp_balancer *b, int grain, eqp_names *names)
 {
-    b->grain = grain;
+    b->run.grain = grain;
     eqp__names_free(names);
     *names = (eqp_names){.n = 0};
     EQP__CHECK(eqp_agree(b->comm, b->problem.grain(b->problem.user, grain), NULL));

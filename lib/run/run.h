@@ -18,13 +18,26 @@
  * candidates of `auto` are. */
 enum { EQP__GRAIN_LOST = 6 };
 
+/* What a restart file holds of a run besides its objects. */
+typedef struct eqp__kept_run {
+    int64_t has_map;                /* true if the present map has computed forces */
+    int64_t kept;                   /* true if `auto` kept the present map at the last action */
+    int64_t action;                 /* eqp_policy_action since the last step */
+    int64_t grain;                  /* granularity of the present owners */
+    int64_t grain_lost, grain_rest; /* consecutive unsuccessful trials of other granularities; new maps left without
+                                     * such trials */
+    int64_t clock;                  /* steps recorded */
+    int64_t repaired;               /* repairs since the last offer or new map */
+    int64_t late;                   /* steps by which the last late map was late; 0: none has arrived */
+    double inline_seconds;          /* of the slowest rank, for the last map made in line */
+    double take_seconds;            /* the same for the last late map */
+    double memory_made; /* largest used fraction of a capacity when the present map was made or last checked */
+} eqp__kept_run;
+
 struct eqp_balancer {
     MPI_Comm comm;            /* owned */
     int rank, nranks, nparts; /* one part per rank, except where maps are made for another application */
     eqp_problem problem;
-    int grain;                  /* granularity of the present owners */
-    int grain_lost, grain_rest; /* consecutive unsuccessful trials of other granularities; new maps left without such
-                                 * trials */
     eqp_balancer_options options;
     eqp_work_model model;
     double nominal[EQP_COST_KINDS];
@@ -32,7 +45,6 @@ struct eqp_balancer {
     eqp_overheads overheads;
     eqp_part_memory bounds; /* memory that ranks need and have */
     double own_bytes;       /* bytes needed for making maps on this rank, as far as known */
-    double memory_made;     /* largest used fraction of a capacity when the present map was made or last checked */
     eqp_policy policy;
     eqp_rank_noise noise;     /* noise of the loads whose maximum the policy gets */
     int64_t left;             /* remaining steps as last given; agreed on with the next step */
@@ -50,26 +62,18 @@ struct eqp_balancer {
     eqp_survey survey;       /* of the last evaluation, if taken; input of a new map */
     eqp_survey names;        /* memory for the names of owners at home */
     bool surveying, surveyed;
-    bool has_map;                /* true if the present map has computed forces */
     double map_seconds;          /* CPU seconds that this rank spent on maps since the last step */
     bool unpaid;                 /* true if the present map was made before a restart, so its cost is unknown */
     double lost_load, lost_work; /* wait in the phases of the last step beyond that of the rank with the largest total,
                                   * in seconds, measured and by the cost model */
-    eqp_policy_action action;    /* since the last step */
-    bool kept;                   /* true if `auto` kept the present map at that action */
     eqp_auto_memory memory;      /* of `auto` */
-    /* late maps: late.h */
-    int64_t clock;         /* steps recorded */
-    int64_t born;          /* clock when the owners of the present map were surveyed */
-    int64_t offered;       /* clock of the last offer */
-    int64_t noffered;      /* owners at home at that offer */
-    int64_t repaired;      /* repairs since that offer, or since the last new map */
-    double inline_seconds; /* of the slowest rank, for the last map made in line */
-    double take_seconds;   /* the same for the last late map */
-    int64_t late;          /* steps by which that map was late; 0: none has arrived */
-    eqp_lazy_phase news;   /* of all ranks */
-    bool surveys;          /* true if the application takes surveys while it computes forces */
-    eqp_step now;          /* the last step, with the description of the present map */
+    eqp__kept_run run;
+    int64_t born;        /* clock when the owners of the present map were surveyed */
+    int64_t offered;     /* clock of the last offer of a late map */
+    int64_t noffered;    /* owners at home at that offer */
+    eqp_lazy_phase news; /* of all ranks */
+    bool surveys;        /* true if the application takes surveys while it computes forces */
+    eqp_step now;        /* the last step, with the description of the present map */
 };
 
 /* run.c: fingerprints of a method and of a choice. Local. */

@@ -3,7 +3,6 @@
 
 #include "base/internal.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,10 +43,8 @@ struct eqp_rank_shares {
     void *learned;                /* state of the model */
     double *speed;                /* [nranks] of the last renewal */
     double *work, *second;        /* [nranks] since the last renewal */
-    int64_t evaluations;          /* since the last renewal */
     bool automatic;
-    int maps;      /* consecutive maps made for different speeds */
-    int64_t steps; /* since the last renewal */
+    eqp__kept_shares now;
 };
 
 /* EQP_SHARE_MEASURED: each rank keeps its last speed; unmeasured ranks get the mean of the measured ones. */
@@ -198,18 +195,18 @@ void eqp__rank_shares_learn(eqp_rank_shares *shares, int64_t evaluations, const 
         }
     }
     if (shares->model != NULL) {
-        shares->evaluations += evaluations;
-        shares->steps++;
-        shares->maps = shares->steps > MAPS_IN_A_ROW && !differ(shares) ? 0 : shares->maps;
+        shares->now.evaluations += evaluations;
+        shares->now.steps++;
+        shares->now.maps = shares->now.steps > MAPS_IN_A_ROW && !differ(shares) ? 0 : shares->now.maps;
     }
 }
 
 bool eqp__rank_shares_want(const eqp_rank_shares *shares)
 {
-    const int more = shares->maps - MAPS_IN_A_ROW;
+    const int64_t more = shares->now.maps - MAPS_IN_A_ROW;
     const int64_t patience = more < 0 ? 1 : INT64_C(2) << (more < LONGEST_WAIT ? more : LONGEST_WAIT);
 
-    return shares->automatic && shares->model != NULL && shares->steps >= patience && differ(shares);
+    return shares->automatic && shares->model != NULL && shares->now.steps >= patience && differ(shares);
 }
 
 int eqp__rank_shares_renew(eqp_rank_shares *shares)
@@ -217,19 +214,19 @@ int eqp__rank_shares_renew(eqp_rank_shares *shares)
     double total = 0.0, *size = NULL;
     int code;
 
-    if (shares->evaluations == 0) {
+    if (shares->now.evaluations == 0) {
         return EQP_OK;
     }
-    shares->maps += differ(shares);
+    shares->now.maps += differ(shares);
     for (int r = 0; r < shares->nranks; r++) {
-        const double times = (double)shares->evaluations;
+        const double times = (double)shares->now.evaluations;
         total += shares->work[r] / times;
         if (shares->work[r] > 0) {
             (void)shares->model->add(shares->learned, r, shares->work[r] / times, shares->second[r] / times);
         }
         shares->work[r] = shares->second[r] = 0.0;
     }
-    shares->steps = shares->evaluations = 0;
+    shares->now.steps = shares->now.evaluations = 0;
     if (!(total >= LEAST_WORK && total <= MOST_WORK)) {
         return EQP_OK; /* nothing was learned */
     }
@@ -270,24 +267,7 @@ void eqp__rank_shares_pass(eqp_rank_shares *shares, eqp__cursor *c)
     }
 }
 
-void eqp__rank_shares_keep(const eqp_rank_shares *shares, eqp__kept_shares *kept)
+eqp__kept_shares *eqp__rank_shares_kept(eqp_rank_shares *shares)
 {
-    *kept = (eqp__kept_shares){shares->maps, shares->steps, shares->evaluations};
-}
-
-bool eqp__rank_shares_can_be(const eqp__kept_shares *kept)
-{
-    const int64_t most = INT64_C(1) << 62;
-
-    return kept->maps >= 0 && kept->maps < INT_MAX / 2 && kept->steps >= 0 && kept->steps <= most &&
-           kept->evaluations >= 0 && kept->evaluations <= most;
-}
-
-void eqp__rank_shares_take_back(eqp_rank_shares *shares, const eqp__kept_shares *kept)
-{
-    if (shares->model != NULL) {
-        shares->maps = (int)kept->maps;
-        shares->steps = kept->steps;
-        shares->evaluations = kept->evaluations;
-    }
+    return &shares->now;
 }

@@ -37,13 +37,12 @@ enum { EQP__SHARE_ROWS = 4 };
 /* Passes these for all ranks: [EQP__SHARE_ROWS][ranks]. Invalid numbers count as not measured. */
 void eqp__rank_shares_pass(eqp_rank_shares *shares, eqp__cursor *c);
 
-/* The remaining state as plain data, the same on all ranks, and a check of that data. */
+/* The remaining state, the same on all ranks; a restart file holds it. */
 typedef struct eqp__kept_shares {
-    int64_t maps, steps, evaluations;
+    int64_t maps;               /* consecutive maps made for different speeds */
+    int64_t steps, evaluations; /* since the last renewal */
 } eqp__kept_shares;
 
-void eqp__rank_shares_keep(const eqp_rank_shares *shares, eqp__kept_shares *kept);
-bool eqp__rank_shares_can_be(const eqp__kept_shares *kept);
-void eqp__rank_shares_take_back(eqp_rank_shares *shares, const eqp__kept_shares *kept);
+eqp__kept_shares *eqp__rank_shares_kept(eqp_rank_shares *shares);
 
 #endif
