@@ -208,97 +208,57 @@ done:
     return code;
 }
 
+/* Fingerprint of an array of words of 8 bytes. */
+#define PRINT(print, words) eqp_fingerprint((print), (int64_t)(sizeof(words) / sizeof(int64_t)), (words))
+
 static int64_t print_problem(const eqp_balancer *b)
 {
     const eqp_problem *p = &b->problem;
-    const int64_t word[] = {b->model.nkinds,
-                            eqp_fingerprint(0, b->model.nkinds, b->nominal),
-                            p->once,
-                            p->nphases,
-                            p->estimates,
-                            p->apart,
-                            p->open != NULL,
-                            p->close != NULL,
-                            p->aspect != NULL,
-                            p->base != NULL,
-                            p->trace != NULL,
-                            p->assign != NULL,
-                            p->advance != NULL,
-                            p->label != NULL,
-                            p->cycle != NULL,
-                            p->turn != NULL,
-                            p->ngrains,
-                            p->grain != NULL,
-                            p->own != NULL ? p->own->n : 0,
-                            eqp__bits_of(p->branch),
-                            b->bounds.known,
-                            eqp_fingerprint(0, sizeof b->bounds.model / sizeof(double), &b->bounds.model)};
     const eqp_overhead *o = &b->overheads.nominal;
-    const int64_t overhead[] = {eqp__bits_of(o->held),
-                                eqp__bits_of(o->ghost),
-                                eqp__bits_of(o->byte),
-                                eqp__bits_of(o->part),
-                                o->calls,
-                                o->gathers,
-                                o->gathered,
-                                o->handshakes};
-    int64_t print = eqp_fingerprint(0, (int64_t)(sizeof word / sizeof word[0]), word);
+    const int nown = p->own != NULL ? p->own->n : 0;
+    const int64_t has[] = {p->open != NULL,  p->close != NULL,  p->aspect != NULL,  p->base != NULL,
+                           p->trace != NULL, p->assign != NULL, p->advance != NULL, p->label != NULL,
+                           p->cycle != NULL, p->turn != NULL,   p->grain != NULL,   b->bounds.known};
+    const int64_t count[] = {b->model.nkinds, p->once,    p->nphases,  p->estimates, p->apart, p->ngrains, nown,
+                             o->calls,        o->gathers, o->gathered, o->handshakes};
+    const double real[] = {p->branch, o->held, o->ghost, o->byte, o->part};
+    int64_t print = PRINT(PRINT(PRINT(eqp_fingerprint(0, b->model.nkinds, b->nominal), has), count), real);
 
-    print = eqp_fingerprint(print, (int64_t)(sizeof overhead / sizeof overhead[0]), overhead);
+    print = eqp_fingerprint(print, sizeof b->bounds.model / sizeof(double), &b->bounds.model);
     for (int i = 0; i < p->nphases; i++) {
         print = eqp_fingerprint(print, 2, (const int64_t[]){p->back[i] != 0, p->ghosts[i] != 0});
     }
-    for (int i = 0; p->own != NULL && i < p->own->n; i++) {
+    for (int i = 0; i < nown; i++) {
         print = eqp__print_method(print, p->own->row[i]);
     }
     return print;
 }
 
-int64_t eqp__print_network(int64_t print, const eqp_network *network)
+int64_t eqp__print_network(int64_t print, const eqp_network *n)
 {
-    const int64_t word[] = {
-        eqp__bits_of(network->alpha),  eqp__bits_of(network->beta),   network->node,
-        eqp__bits_of(network->reduce), eqp__bits_of(network->gather), eqp__bits_of(network->gather_byte)};
+    const double real[] = {n->alpha, n->beta, n->node, n->reduce, n->gather, n->gather_byte};
 
-    return eqp_fingerprint(print, (int64_t)(sizeof word / sizeof word[0]), word);
+    return PRINT(print, real);
 }
 
 int64_t eqp__print_capacities(int64_t print, const eqp_capacities *capacities)
 {
-    const int64_t of_mean = eqp__bits_of(capacities->of_mean);
-
-    return eqp_fingerprint(eqp_fingerprint(print, 1, &of_mean), capacities->n, capacities->bytes);
+    return eqp_fingerprint(eqp_fingerprint(print, 1, &capacities->of_mean), capacities->n, capacities->bytes);
 }
 
 static int64_t print_options(const eqp_balancer_options *o)
 {
-    const int64_t word[] = {(int64_t)o->size,
-                            eqp__bits_of(o->imbalance_tol),
-                            eqp__bits_of(o->fresh_tol),
-                            eqp__bits_of(o->assign_tol),
-                            (int64_t)o->seed,
-                            o->policy.mode,
-                            o->policy.every,
-                            eqp__bits_of(o->policy.imbalance_tol),
-                            o->policy.settle,
-                            eqp__bits_of(o->policy.jump),
-                            eqp__bits_of(o->policy.false_alarms),
-                            o->share.kind,
-                            o->share.model ? eqp__print_text(0, o->share.model->name) : 0,
-                            eqp_fingerprint(0, o->share.nspeeds, o->share.speed),
-                            o->plan_auto,
-                            o->plan.stages,
-                            o->plan.broadcast,
-                            o->plan.node,
-                            o->network_measure,
-                            o->calibrate,
-                            o->handed_out,
-                            o->lazy != NULL,
-                            o->fixed_costs,
-                            eqp__print_capacities(0, &o->capacities)};
-    const int64_t print = eqp_fingerprint(0, (int64_t)(sizeof word / sizeof word[0]), word);
+    const eqp_policy_options *p = &o->policy;
+    const double real[] = {o->imbalance_tol, o->fresh_tol, o->assign_tol, p->imbalance_tol, p->jump, p->false_alarms};
+    const int64_t word[] = {(int64_t)o->size,   (int64_t)o->seed, p->mode,        p->every,          p->settle,
+                            o->share.kind,      o->plan_auto,     o->plan.stages, o->plan.broadcast, o->plan.node,
+                            o->network_measure, o->calibrate,     o->handed_out,  o->lazy != NULL,   o->fixed_costs};
+    int64_t print = PRINT(PRINT(0, real), word);
 
-    return eqp__print_choice(eqp__print_network(print, &o->network), &o->method);
+    print = eqp__print_text(print, o->share.model != NULL ? o->share.model->name : "");
+    print = eqp_fingerprint(print, o->share.nspeeds, o->share.speed);
+    print = eqp__print_network(eqp__print_capacities(print, &o->capacities), &o->network);
+    return eqp__print_choice(print, &o->method);
 }
 
 bool eqp__can_live(const eqp_balancer *b, const eqp_choice *choice, eqp_message *message)

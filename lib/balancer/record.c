@@ -3,6 +3,7 @@
 #include "late/late.h"
 #include "run/run.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 #include "methods/frame/frame.h"
 
@@ -14,48 +15,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loads in the phases of a cycle: of this rank, later of all ranks. Without a cycle nothing is sent. */
-typedef struct turns {
-    int n;                                   /* phases; at most 1: nothing is sent */
-    double load[EQP_CYCLE_PHASES];           /* seconds in forces; then their sums */
-    double work[EQP_CYCLE_PHASES];           /* by the cost model; then their sums */
-    double most_load[EQP_CYCLE_PHASES];      /* this rank's load; then the maximum over the ranks */
-    double most_predicted[EQP_CYCLE_PHASES]; /* the same, predicted at the rank's speed */
-} turns;
-
 enum { TURN_NUMBERS = 2 * EQP_CYCLE_PHASES };
+
+/* Two numbers for each phase of a cycle: its seconds in forces, and those by the cost model. Without a cycle nothing is
+ * sent. */
+typedef struct turns {
+    int n;                     /* phases; at most 1: nothing is sent */
+    double sum[TURN_NUMBERS];  /* of this rank; then summed over the ranks */
+    double most[TURN_NUMBERS]; /* of this rank, the cost model's at its speed; then the maximum over the ranks */
+} turns;
 
 static turns turns_of(const eqp_balancer *b, const eqp_work *work)
 {
     turns t = {.n = work->nphases};
 
     for (int k = 0; k < t.n && t.n > 1; k++) {
-        t.load[k] = t.most_load[k] = work->phase_load[k];
-        t.work[k] = eqp_cost_fit_predict(&b->costs.fit, work->phase_count + (size_t)k * (size_t)b->model.nkinds);
-        t.most_predicted[k] = t.work[k] / work->row->speed;
+        t.sum[2 * k] = t.most[2 * k] = work->phase_load[k];
+        t.sum[2 * k + 1] = eqp_cost_fit_predict(&b->costs.fit, work->phase_count + (size_t)k * (size_t)b->model.nkinds);
+        t.most[2 * k + 1] = t.sum[2 * k + 1] / work->row->speed;
     }
     return t;
-}
-
-/* sum, least: [TURN_NUMBERS] in the allreduce of the step. */
-static void tell_turns(const turns *t, double *sum, int64_t *least)
-{
-    for (int k = 0; k < EQP_CYCLE_PHASES; k++) {
-        sum[2 * k] = t->load[k];
-        sum[2 * k + 1] = t->work[k];
-        least[2 * k] = eqp__rank_of_double(-t->most_load[k]);
-        least[2 * k + 1] = eqp__rank_of_double(-t->most_predicted[k]);
-    }
-}
-
-static void hear_turns(turns *t, const double *sum, const int64_t *least)
-{
-    for (int k = 0; k < EQP_CYCLE_PHASES; k++) {
-        t->load[k] = sum[2 * k];
-        t->work[k] = sum[2 * k + 1];
-        t->most_load[k] = -eqp__double_of_rank(least[2 * k]);
-        t->most_predicted[k] = -eqp__double_of_rank(least[2 * k + 1]);
-    }
 }
 
 /* Memory for a step, allocated first, so that later errors occur on all ranks alike. */
@@ -63,7 +42,7 @@ typedef struct buffers {
     eqp_timings *own;           /* if the caller has none */
     const eqp_timings *timings; /* the caller's, or own */
     char *rows;                 /* [ranks] rows; the caller's if it wants them */
-    double *load, *predicted;   /* [ranks] */
+    double *load;               /* [ranks] */
 } buffers;
 
 static void buffers_free(buffers *d, const eqp_work *work)
@@ -73,7 +52,6 @@ static void buffers_free(buffers *d, const eqp_work *work)
         free(d->rows);
     }
     free(d->load);
-    free(d->predicted);
 }
 
 static int buffers_create(buffers *d, const eqp_balancer *b, const eqp_work *work, size_t bytes)
@@ -91,7 +69,6 @@ static int buffers_create(buffers *d, const eqp_balancer *b, const eqp_work *wor
         EQP_TRY(eqp_array_create(&d->rows, b->nranks, bytes));
     }
     EQP_TRY(eqp_array_create(&d->load, b->nranks, sizeof *d->load));
-    EQP_TRY(eqp_array_create(&d->predicted, b->nranks, sizeof *d->predicted));
 done:
     return code;
 }
@@ -127,10 +104,10 @@ static void take_turns(eqp_balancer *b, const turns *t)
     memset(step->phase_measured, 0, sizeof step->phase_measured);
     memset(step->phase_predicted, 0, sizeof step->phase_predicted);
     for (int k = 0; k < t->n && t->n > 1; k++) {
-        step->phase_measured[k] = uneven(t->most_load[k], t->load[k], b->nranks);
-        step->phase_predicted[k] = uneven(t->most_predicted[k], t->work[k], b->nranks);
-        load += t->most_load[k];
-        predicted += t->most_predicted[k];
+        step->phase_measured[k] = uneven(t->most[2 * k], t->sum[2 * k], b->nranks);
+        step->phase_predicted[k] = uneven(t->most[2 * k + 1], t->sum[2 * k + 1], b->nranks);
+        load += t->most[2 * k];
+        predicted += t->most[2 * k + 1];
     }
     for (int r = 0; r < b->nranks; r++) {
         most_load = fmax(most_load, b->row[r].load);
@@ -140,53 +117,51 @@ static void take_turns(eqp_balancer *b, const turns *t)
     b->lost_work = fmax(predicted - most_predicted, 0.0);
 }
 
-/* Mean of loads [n] >= 0 in two rounds, the second about the mean of the first. EQP_ERR_DATA for loads that are
- * negative or not finite; EQP_ERR_OVERFLOW for loads whose sum is not. */
-static int find_mean(int n, const double *load, double *mean)
+static bool is_amount(double x)
+{
+    return isfinite(x) && x >= 0.0;
+}
+
+/* Mean of the loads in two rounds, the second about the mean of the first. */
+static double mean_of(int n, const double *load)
 {
     double first = 0.0, beyond = 0.0;
 
     for (int r = 0; r < n; r++) {
-        if (!isfinite(load[r]) || load[r] < 0.0) {
-            return EQP_ERR_DATA;
-        }
         first += load[r];
     }
     first /= n;
     for (int r = 0; r < n; r++) {
         beyond += load[r] - first;
     }
-    *mean = (beyond + n * first) / n;
-    return isfinite(*mean) ? EQP_OK : EQP_ERR_OVERFLOW;
+    return (beyond + n * first) / n;
 }
 
-static int take_imbalances(const eqp_balancer *b, const buffers *d, eqp_step *step)
+/* Fills load [ranks]. EQP_ERR_DATA for loads that are negative or not finite. */
+static int take_imbalances(const eqp_balancer *b, double *load, eqp_step *step)
 {
-    double work = 0.0, next = 0.0, most = 0.0, load = 0.0, predicted = 0.0, mean = 0.0, unused = 0.0;
-    int code;
+    double work = 0.0, next = 0.0, most_next = 0.0, most = 0.0, predicted = 0.0;
 
     for (int r = 0; r < b->nranks; r++) {
-        d->load[r] = b->row[r].load;
-        d->predicted[r] = b->row[r].predicted;
-        load = fmax(load, d->load[r]);
-        predicted = fmax(predicted, d->predicted[r]);
-        work += b->row[r].work / b->nranks;
-        next += b->row[r].next;
-        most = fmax(most, b->row[r].next / b->row[r].speed);
+        const eqp_rank_row *row = &b->row[r];
+        EQP__FAIL_IF(!is_amount(row->load) || !is_amount(row->predicted), EQP_ERR_DATA);
+        load[r] = row->load;
+        most = fmax(most, row->load);
+        predicted = fmax(predicted, row->predicted);
+        work += row->work / b->nranks;
+        next += row->next;
+        most_next = fmax(most_next, row->next / row->speed);
     }
-    EQP_TRY(find_mean(b->nranks, d->load, &mean));
-    EQP_TRY(find_mean(b->nranks, d->predicted, &unused));
-    step->imbalance_measured = b->lost_load > 0 ? (load + b->lost_load) / mean - 1.0
-                               : mean > 0       ? fmax(load / mean - 1.0, 0.0)
-                                                : 0.0;
+    const double mean = mean_of(b->nranks, load);
+    EQP__FAIL_IF(!isfinite(mean), EQP_ERR_OVERFLOW);
+    step->imbalance_measured = b->lost_load > 0 ? (most + b->lost_load) / mean - 1.0 : uneven(most, mean, 1);
     step->imbalance_predicted = work > 0 ? fmax((predicted + b->lost_work) / work - 1.0, 0.0) : 0.0;
     const double lost_next = work > 0 ? b->lost_work * next / (work * b->nranks) : 0.0; /* costs may have changed */
-    step->imbalance_work = next > 0 ? (most + lost_next) * b->nranks / next - 1.0 : 0.0;
-    step->load_max = load + b->lost_load;
+    step->imbalance_work = next > 0 ? (most_next + lost_next) * b->nranks / next - 1.0 : 0.0;
+    step->load_max = most + b->lost_load;
     step->load_mean = mean;
     step->cycle_efficiency = 1.0 / (1.0 + step->imbalance_measured);
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Seconds of the busiest rank, predicted and measured; fits the overheads in steps that kept their map. evaluations: of
@@ -481,10 +456,16 @@ static int meet(eqp_balancer *b, const eqp_work *work, size_t bytes, const buffe
     for (int k = 0; k < nsums; k++) {
         told[EQP__COSTS_TOLD + k] = work->sum[k];
     }
-    tell_turns(t, told + TOLD, least + LEAST);
+    memcpy(told + TOLD, t->sum, sizeof t->sum);
+    for (int i = 0; i < TURN_NUMBERS; i++) {
+        least[LEAST + i] = eqp__rank_of_double(-t->most[i]);
+    }
     code = code == EQP_OK ? eqp__costs_tell(&b->costs, d->timings, told) : code;
     EQP_TRY(eqp__meet(b->comm, code, LEAST + more, least, TOLD + more, told, NULL));
-    hear_turns(t, told + TOLD, least + LEAST);
+    memcpy(t->sum, told + TOLD, sizeof t->sum);
+    for (int i = 0; i < TURN_NUMBERS; i++) {
+        t->most[i] = -eqp__double_of_rank(least[LEAST + i]);
+    }
     EQP_TRY(eqp__pair_differs(least) ? EQP_ERR_ARGUMENT : EQP_OK);
     for (int k = 0; k < nlows; k++) {
         work->low[k] = eqp__double_of_rank(least[SHARED + k]);
@@ -616,7 +597,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step 
     EQP_TRY(gather_rows(b, work, bytes, d.rows));
     take_turns(b, &t);
     take_memory(b);
-    EQP_TRY(take_imbalances(b, &d, &b->now));
+    EQP_TRY(take_imbalances(b, d.load, &b->now));
     add_up(b, &b->now);
     if (b->unpaid) { /* assume the cost of the last map of the same kind */
         b->now.balance_seconds = b->run.action == EQP_REPAIR ? b->policy.repair_seconds : b->policy.balance_seconds;
