@@ -3,10 +3,9 @@
 #include "harness.h"
 #include "methods/frame/frame.h"
 
-#include <equipoise/balancer.h>
-#include <equipoise/more/lazy.h>
-
 #include <math.h>
+
+#include "balancer_world.h"
 
 enum { OWNERS = 240, PARTS = 5 };
 
@@ -71,21 +70,14 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
     int code = EQP_OK;
 
     for (int64_t o = 0; o < OWNERS && code == EQP_OK; o++) {
-        const eqp_owner owner = {.key = (uint64_t)o << 30,
-                                 .pin = o,
-                                 .particles = 1,
-                                 .home = w->rank,
-                                 .at_home = at_home,
-                                 .bytes = 8,
-                                 .tag = w->tag[o],
-                                 .label = w->label[o],
-                                 .centre = {(double)o, (double)(o * o % 17), 0},
-                                 .count = {kind == EQP_SURVEY_WORK ? cycle_of(w, o) : 0},
-                                 .interactions = 1};
+        eqp_owner owner = owner_at(w->rank, at_home, o, kind == EQP_SURVEY_WORK ? cycle_of(w, o) : 0);
         double load[EQP_CYCLE_PHASES];
         if (w->home[o] != w->rank) {
             continue;
         }
+        owner.tag = w->tag[o];
+        owner.label = w->label[o];
+        owner.centre[1] = (double)(o * o % 17);
         at_home++;
         for (int k = 0; k < w->nphases; k++) {
             const int64_t count[1] = {work_of(w, o, k)};
@@ -112,26 +104,21 @@ static int label(void *user, int64_t first)
     return EQP_OK;
 }
 
-static eqp_balancer_options options_of(const char *method)
-{
-    eqp_balancer_options options;
+static const eqp_problem usual = {.survey = survey, .cycle = cycle, .label = label};
 
-    CHECK_EQUAL(eqp_balancer_options_init(&options, sizeof options), EQP_OK);
-    CHECK_EQUAL(eqp_choice_parse(NULL, NULL, method, &options.method, NULL), EQP_OK);
-    options.calibrate = false;
-    return options;
-}
-
-static void create(MPI_Comm comm, const eqp_balancer_options *options, int nphases, world *w)
+/* The world, with owners dealt to ranks in order, and its balancer of this problem. */
+static void create(MPI_Comm comm, const eqp_problem *problem, const eqp_balancer_options *options, int nphases,
+                   world *w)
 {
-    const eqp_problem problem = {
-        .user = w, .survey = survey, .cycle = cycle, .label = label, .apart = options->method.options.maps != 0};
+    eqp_problem own = *problem;
 
     *w = (world){.rank = mpi_test_rank(comm), .size = mpi_test_size(comm), .nphases = nphases};
     for (int o = 0; o < OWNERS; o++) {
         w->tag[o] = w->home[o] = o * w->size / OWNERS;
     }
-    CHECK_EQUAL(eqp_balancer_create(comm, &problem, options, &w->balancer, NULL), EQP_OK);
+    own.user = w;
+    own.apart = own.apart || options->method.options.maps != 0;
+    w->balancer = balancer_of(comm, &own, options);
 }
 
 static void move(MPI_Comm comm, world *w, const eqp_advice *advice)
@@ -232,7 +219,7 @@ MPI_TEST(a_cycle_is_reported_by_phase)
             const eqp_balancer_options options = options_of(m == 0 ? "sfc" : "levelled");
             eqp_step step = {.step = 0};
             world w;
-            create(comm, &options, phases[i], &w);
+            create(comm, &usual, &options, phases[i], &w);
             (void)live(comm, &w, 9, &step);
             const eqp_cycle cycle = measure(&w, w.size, w.home);
             CHECK_EQUAL(step.nphases, phases[i]);
@@ -260,13 +247,9 @@ MPI_TEST(one_phase_is_no_cycle)
     int home[2][OWNERS];
 
     for (int i = 0; i < 2; i++) {
+        const eqp_problem plain = {.survey = survey};
         world w;
-        create(comm, &options, 1, &w);
-        if (i == 1) {
-            const eqp_problem plain = {.user = &w, .survey = survey};
-            eqp_balancer_free(w.balancer);
-            CHECK_EQUAL(eqp_balancer_create(comm, &plain, &options, &w.balancer, NULL), EQP_OK);
-        }
+        create(comm, i == 0 ? &usual : &plain, &options, 1, &w);
         step[i] = (eqp_step){.step = 0};
         (void)live(comm, &w, 9, &step[i]);
         memcpy(home[i], w.home, sizeof home[i]);
@@ -288,7 +271,7 @@ MPI_TEST(repairs_keep_cycles_even)
 
     options.imbalance_tol = options.policy.imbalance_tol = 0.1;
     options.policy.mode = EQP_POLICY_REPAIR;
-    create(comm, &options, 4, &w);
+    create(comm, &usual, &options, 4, &w);
     for (int s = 0; s < 12; s++) {
         eqp_advice advice;
         int before[OWNERS], moved = 0;
@@ -389,13 +372,11 @@ MPI_TEST(comparisons_know_phases)
     eqp_message message = {""};
     world w;
 
-    create(comm, &options, 4, &w);
-    eqp_balancer_free(w.balancer);
-    const eqp_problem apart = {.user = &w, .survey = survey, .cycle = cycle, .apart = true};
-    CHECK_EQUAL(eqp_balancer_create(comm, &apart, &options, &w.balancer, NULL), EQP_OK);
+    const eqp_problem apart = {.survey = survey, .cycle = cycle, .apart = true};
+    create(comm, &apart, &options, 4, &w);
     seen s = {.w = &w, .comm = comm};
     for (int i = 0; i < WORDS; i++) {
-        CHECK_EQUAL(eqp_choice_parse(NULL, NULL, word[i], &choice[i], &message), EQP_OK);
+        choice[i] = choice_of(word[i]);
     }
     const eqp_comparison wanted = {
         .nchoices = WORDS, .choice = choice, .ncounts = 1, .parts = parts, .on_map = look, .user = &s};
@@ -418,17 +399,13 @@ MPI_TEST(comparisons_know_phases)
 MPI_TEST(unequal_parts_lose_nothing_by_phases)
 {
     static const double speed[PARTS] = {3, 0.5, 0.5, 0.5, 0.5};
-    static const char *const word[2] = {"sfc", "sfc:maps=phase,even=step"};
+    const eqp_choice choice[2] = {choice_of("sfc"), choice_of("sfc:maps=phase,even=step")};
     const eqp_balancer_options options = options_of("sfc:maps=phase");
     const int64_t parts[1] = {PARTS};
     const eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
-    eqp_choice choice[2];
     world w;
 
-    create(comm, &options, 4, &w);
-    for (int i = 0; i < 2; i++) {
-        CHECK_EQUAL(eqp_choice_parse(NULL, NULL, word[i], &choice[i], NULL), EQP_OK);
-    }
+    create(comm, &usual, &options, 4, &w);
     for (int slow = 0; slow < 3; slow++) { /* networks on which phases stay at home or move */
         const eqp_network network = {.alpha = slow == 0 ? 1e-9 : slow == 1 ? 1e-6 : 1e-4, .beta = 1e-9, .node = 1};
         const eqp_comparison wanted = {.nchoices = 2,
@@ -458,7 +435,7 @@ MPI_TEST(maps_of_phases_keep_to_caps)
         eqp_advice advice;
         world w;
         options.capacities.of_mean = 1.1;
-        create(comm, &options, 4, &w);
+        create(comm, &usual, &options, 4, &w);
         CHECK_EQUAL(eqp_balancer_advise(w.balancer, 9, &advice, NULL), EQP_OK);
         move(comm, &w, &advice);
         for (int o = 0; o < OWNERS; o++) {
@@ -477,7 +454,7 @@ MPI_TEST(auto_levels)
     world w;
 
     options.policy.mode = EQP_POLICY_NEVER;
-    create(comm, &options, 4, &w);
+    create(comm, &usual, &options, 4, &w);
     (void)live(comm, &w, 1000000, &step);
     CHECK(w.size == 1 || strcmp(step.chosen, "sfc") != 0);
     CHECK(step.cycle_efficiency > 0.85);
@@ -491,7 +468,7 @@ static void check_goes_on(MPI_Comm comm, const eqp_balancer_options *options, co
     size_t size = 0;
     world next;
 
-    create(comm, options, w->nphases, &next);
+    create(comm, &usual, options, w->nphases, &next);
     CHECK_EQUAL(eqp_balancer_pack(w->balancer, &size, &bytes), EQP_OK);
     CHECK_EQUAL(eqp_balancer_unpack(next.balancer, size, bytes), EQP_OK);
     memcpy(next.tag, w->tag, sizeof next.tag);
@@ -511,11 +488,9 @@ MPI_TEST(each_phase_may_have_a_map)
 
     for (int i = 0; i < 6; i++) {
         const int phases = i < 2 ? 1 : i < 4 ? 4 : EQP_CYCLE_PHASES; /* one phase: as with homes alone */
-        eqp_balancer_options options = options_of(word[i % 2]);
+        const eqp_balancer_options options = options_every(word[i % 2], 2);
         world w;
-        options.policy.mode = EQP_POLICY_EVERY;
-        options.policy.every = 2;
-        create(comm, &options, phases, &w);
+        create(comm, &usual, &options, phases, &w);
         for (int s = 0; s < 6; s++) {
             int part[EQP_CYCLE_PHASES][OWNERS], runs = 1;
             eqp_step step = eqp_step_defaults();
@@ -539,53 +514,40 @@ MPI_TEST(each_phase_may_have_a_map)
     }
 }
 
-static int count_late(MPI_Comm comm, const char *method, eqp_lazy *lazy, double shift)
+typedef struct late_run {
+    const char *words, *method;
+    double shift;
+} late_run;
+
+static void run_late(MPI_Comm comm, eqp_lazy *lazy, const void *user)
 {
-    eqp_balancer_options options = options_of(method);
+    const late_run *of = user;
+    eqp_balancer_options options = options_every(of->method, 2);
     int late = 0;
     world w;
 
     options.lazy = lazy;
-    options.policy.mode = EQP_POLICY_EVERY;
-    options.policy.every = 2;
-    create(comm, &options, 4, &w);
+    create(comm, &usual, &options, 4, &w);
     for (int s = 0; s < 8; s++) {
         eqp_step step = eqp_step_defaults();
         const eqp_advice advice = live(comm, &w, 8 - s, &step);
         late += advice.action == EQP_RENEW && step.map_age > 0;
         CHECK(advice.action != EQP_RENEW || 1.0 / step.cycle_efficiency - 1.0 < 0.12);
-        w.shift += shift;
+        w.shift += of->shift;
     }
+    CHECK(late >= 2);
     eqp_balancer_free(w.balancer);
-    return late;
 }
 
 /* Late maps consider phases and are repaired when the loads have changed meanwhile. */
 MPI_TEST(late_maps_are_even_in_every_phase)
 {
-    static const struct {
-        const char *words, *method;
-        double shift;
-    } ways[] = {{"thread:delay=1,repair=never", "levelled", 0.0},
-                {"1:delay=1", "levelled", 2.0},
-                {"1:delay=1", "sfc:maps=phase", 0.0}}; /* such maps are not repaired */
+    static const late_run runs[] = {{"thread:delay=1,repair=never", "levelled", 0.0},
+                                    {"1:delay=1", "levelled", 2.0},
+                                    {"1:delay=1", "sfc:maps=phase", 0.0}}; /* such maps are not repaired */
 
     for (int i = 0; i < 3; i++) {
-        eqp_lazy_options options;
-        MPI_Comm mine = MPI_COMM_NULL;
-        eqp_lazy *lazy = NULL;
-        CHECK_EQUAL(eqp_lazy_options_parse(ways[i].words, &options, NULL), EQP_OK);
-        if (options.mode == EQP_LAZY_BY_RANKS && mpi_test_size(comm) == 1) {
-            continue;
-        }
-        CHECK_EQUAL(eqp_lazy_split(comm, &options, &mine, &lazy, NULL), EQP_OK);
-        if (eqp_lazy_serves(lazy)) {
-            CHECK_EQUAL(eqp_balancer_serve(lazy, NULL), EQP_OK);
-        } else {
-            CHECK(count_late(mine, ways[i].method, lazy, ways[i].shift) >= 2);
-        }
-        CHECK_EQUAL(eqp_lazy_leave(&lazy, NULL), EQP_OK);
-        eqp_comm_free(&mine);
+        run_beside(comm, runs[i].words, false, NULL, run_late, &runs[i]);
     }
 }
 
@@ -610,36 +572,32 @@ MPI_TEST(invalid_cycles_are_refused)
     const eqp_balancer_options options = options_of("levelled");
     world w;
 
-    create(comm, &options, 2, &w);
-    eqp_balancer_free(w.balancer);
     for (int i = 0; i < 2; i++) {
-        const eqp_problem problem = {.user = &w, .survey = survey, .cycle = i == 0 ? bad_cycle : other_cycle};
-        const bool wrong = i == 0 || w.size > 1;
+        const eqp_problem problem = {.survey = survey, .cycle = i == 0 ? bad_cycle : other_cycle};
+        const bool wrong = i == 0 || mpi_test_size(comm) > 1;
         eqp_advice advice;
-        CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
+        create(comm, &problem, &options, 2, &w);
         CHECK((eqp_balancer_advise(w.balancer, 9, &advice, NULL) != EQP_OK) == wrong);
         eqp_balancer_free(w.balancer);
     }
-    const eqp_problem plain = {.user = &w, .survey = survey};
-    const eqp_balancer_options apart = options_of("levelled:homes=curve"), several = options_of("sfc:maps=phase");
+    const eqp_problem plain = {.user = &w, .survey = survey}, can = {.user = &w, .survey = survey, .apart = true};
+    for (int i = 0; i < 5; i++) { /* owners live where they are computed; combinations that no word has */
+        eqp_balancer_options made = options_of(i == 0   ? "levelled:homes=curve"
+                                               : i == 4 ? "levelled"
+                                                        : "sfc:maps=phase");
+        made.method.options.homes = i != 2;
+        made.method.options.split = i == 3;
+        made.method.options.maps = i > 0;
+        CHECK_EQUAL(eqp_balancer_create(comm, i < 2 ? &plain : &can, &made, &w.balancer, NULL), EQP_ERR_ARGUMENT);
+    }
     const int64_t count[2] = {1, 1};
     const double load[2] = {1, 1}, negative[2] = {1, -1};
     eqp_rank_row row = {.load = 2};
-    CHECK_EQUAL(eqp_balancer_create(comm, &plain, &apart, &w.balancer, NULL), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_balancer_create(comm, &plain, &several, &w.balancer, NULL), EQP_ERR_ARGUMENT);
-    const eqp_problem can = {.user = &w, .survey = survey, .cycle = cycle, .apart = true};
-    for (int i = 0; i < 3; i++) { /* not available as words */
-        eqp_balancer_options made = i == 2 ? options_of("levelled") : options_of("sfc");
-        made.method.options.maps = 1;
-        made.method.options.homes = i != 0;
-        made.method.options.split = i == 1;
-        CHECK_EQUAL(eqp_balancer_create(comm, &can, &made, &w.balancer, NULL), EQP_ERR_ARGUMENT);
-    }
-    CHECK_EQUAL(eqp_balancer_create(comm, &plain, &options, &w.balancer, NULL), EQP_OK);
     eqp_work work = {.row = &row, .count = count, .nphases = 2, .phase_load = load, .phase_count = count};
+    create(comm, &plain, &options, 2, &w);
     CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, NULL), EQP_ERR_ARGUMENT); /* no cycle */
     eqp_balancer_free(w.balancer);
-    create(comm, &options, 2, &w);
+    create(comm, &usual, &options, 2, &w);
     row.load = 0; /* phases took seconds but the step took none, so nothing is lost */
     eqp_step step = eqp_step_defaults();
     CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, &step), EQP_OK);

@@ -3,11 +3,10 @@
 #include "disagree.h"
 #include "methods/frame/frame.h"
 
-#include <equipoise/balancer.h>
-#include <equipoise/more/lazy.h>
-
 #include <math.h>
 #include <stddef.h>
+
+#include "balancer_world.h"
 
 /* ---- fields that differ ---- */
 
@@ -102,12 +101,7 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
 
     for (int i = 0; i < HERE && code == EQP_OK; i++) {
         const int number = all->rank * HERE + i;
-        eqp_owner owner = {.key = (uint64_t)number << 30, .pin = number, .particles = 1, .interactions = 1};
-        owner.home = all->rank;
-        owner.tag = all->rank;
-        owner.at_home = i;
-        owner.centre[0] = number;
-        owner.count[0] = kind == EQP_SURVEY_WORK ? 100 + number : 0;
+        const eqp_owner owner = owner_at(all->rank, i, number, kind == EQP_SURVEY_WORK ? 100 + number : 0);
         code = eqp_survey_add_owner(list, &owner);
     }
     return code;
@@ -135,41 +129,36 @@ static int cycle(void *user, eqp_cycle_turns *phases)
 
 static void make_scene(const seat *s, scene *all)
 {
-    *all =
-        (scene){.rank = s->rank, .ghosts = {1}, .nominal = {2, 1, 1}, .overhead = {.calls = 1}, .memory = {.held = 1}};
-    all->method.name = "own";
+    *all = (scene){.rank = s->rank,
+                   .ghosts = {1},
+                   .nominal = {2, 1, 1},
+                   .overhead = {.calls = 1},
+                   .memory = {.held = 1},
+                   .method = {.name = "own"}};
     all->row[0] = &all->method;
     all->own = (eqp_methods){all->row, 1};
-    all->problem = (eqp_problem){.user = all, .nkinds = KINDS, .nominal = all->nominal, .nphases = 1, .own = &all->own};
-    all->problem.back = all->back;
-    all->problem.ghosts = all->ghosts;
-    all->problem.survey = survey;
-    all->problem.trace = trace;
-    all->problem.cycle = cycle;
-    all->problem.apart = true;
-    all->problem.overhead = &all->overhead;
-    all->problem.memory = &all->memory;
-}
-
-static eqp_choice choice_of(const char *word)
-{
-    eqp_choice choice = {.method = NULL};
-
-    CHECK_EQUAL(eqp_choice_parse(NULL, NULL, word, &choice, NULL), EQP_OK);
-    return choice;
+    all->problem = (eqp_problem){.user = all,
+                                 .nkinds = KINDS,
+                                 .nominal = all->nominal,
+                                 .nphases = 1,
+                                 .back = all->back,
+                                 .ghosts = all->ghosts,
+                                 .own = &all->own,
+                                 .survey = survey,
+                                 .trace = trace,
+                                 .cycle = cycle,
+                                 .apart = true,
+                                 .overhead = &all->overhead,
+                                 .memory = &all->memory};
 }
 
 static eqp_balancer *right_balancer(const seat *s, const char *method, scene *all)
 {
-    eqp_balancer_options options;
-    eqp_balancer *balancer = NULL;
+    eqp_balancer_options options = options_of(method);
 
     make_scene(s, all);
-    CHECK_EQUAL(eqp_balancer_options_init(&options, sizeof options), EQP_OK);
-    options.method = choice_of(method);
     options.policy = (eqp_policy_options){sizeof(eqp_policy_options), EQP_POLICY_EVERY, 2, 0, 1, 0, 1e-4};
-    CHECK_EQUAL(eqp_balancer_create(s->comm, &all->problem, &options, &balancer, NULL), EQP_OK);
-    return balancer;
+    return balancer_of(s->comm, &all->problem, &options);
 }
 
 static int record_right(const seat *s, eqp_balancer *balancer)

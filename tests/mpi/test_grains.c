@@ -3,10 +3,10 @@
  * with large owners, many parts with small ones; the test knows the best. */
 #include "harness.h"
 
-#include <equipoise/balancer.h>
-
 #include <math.h>
 #include <stdlib.h>
+
+#include "balancer_world.h"
 
 enum { ATOMS = 12, GRAINS = 3, COUNTS = 4, WORDS = 2 };
 
@@ -48,15 +48,11 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
 
     for (int64_t i = 0; i < here(w) && code == EQP_OK; i++) {
         const int64_t o = i * w->nranks + w->rank;
-        const eqp_owner owner = {.key = (uint64_t)(o * size) << 30,
-                                 .pin = o,
-                                 .particles = size,
-                                 .home = w->rank,
-                                 .at_home = i,
-                                 .tag = w->tag[o * size + size / 2],
-                                 .centre = {(double)(o * size), 0, 0},
-                                 .count = {kind == EQP_SURVEY_WORK ? (int64_t)(100.0 * seconds_of(w)) : 0},
-                                 .interactions = 1};
+        eqp_owner owner =
+            owner_at(w->rank, i, o * size, kind == EQP_SURVEY_WORK ? (int64_t)(100.0 * seconds_of(w)) : 0);
+        owner.pin = o;
+        owner.particles = size;
+        owner.tag = w->tag[o * size + size / 2];
         code = eqp_survey_add_owner(list, &owner);
     }
     return code;
@@ -104,14 +100,12 @@ static void make_world(MPI_Comm comm, const char *method, world *w)
                                  .advance = advance,
                                  .ngrains = GRAINS,
                                  .grain = set_grain};
-    eqp_balancer_options options;
+    eqp_balancer_options options = options_of(method);
 
-    CHECK_EQUAL(eqp_balancer_options_init(&options, sizeof options), EQP_OK);
-    CHECK_EQUAL(eqp_choice_parse(NULL, NULL, method, &options.method, NULL), EQP_OK);
     options.policy.mode = EQP_POLICY_NEVER;
     options.fixed_costs = true;
     options.network = (eqp_network){.node = 1};
-    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w->balancer, NULL), EQP_OK);
+    w->balancer = balancer_of(comm, &problem, &options);
 }
 
 /* Step time if all owners are alike. */
@@ -163,13 +157,11 @@ MPI_TEST(each_number_of_parts_has_its_best_granularity)
 {
     static const int64_t parts[COUNTS] = {1, 2, 4, 12};
     static const int by_hand[COUNTS] = {0, 0, 2, 1};
-    eqp_choice choice[WORDS];
+    const eqp_choice choice[WORDS] = {choice_of("sfc"), choice_of("count")};
     eqp_compared *rows = NULL;
     world w;
 
     make_world(comm, "sfc", &w);
-    CHECK_EQUAL(eqp_choice_parse(NULL, NULL, "sfc", &choice[0], NULL), EQP_OK);
-    CHECK_EQUAL(eqp_choice_parse(NULL, NULL, "count", &choice[1], NULL), EQP_OK);
     const eqp_comparison wanted = {.nchoices = WORDS,
                                    .choice = choice,
                                    .ncounts = COUNTS,
@@ -255,11 +247,9 @@ MPI_TEST(a_new_map_may_change_the_granularity)
 MPI_TEST(a_failed_granularity_is_taken_back)
 {
     const int64_t parts[1] = {4};
-    const eqp_choice_options usual = {.threshold = 2.0};
-    eqp_choice choice;
+    const eqp_choice choice = choice_of("sfc");
     eqp_compared *rows = NULL;
 
-    CHECK_EQUAL(eqp_choice_parse(NULL, &usual, "sfc", &choice, NULL), EQP_OK);
     const eqp_comparison wanted = {.nchoices = 1, .choice = &choice, .ncounts = 1, .parts = parts};
     for (int call = 1; call <= 2; call++) {
         eqp_advice advice;

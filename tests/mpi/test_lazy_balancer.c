@@ -3,15 +3,11 @@
  * however late they arrive. */
 #include "harness.h"
 
-#include <equipoise/balancer.h>
-#include <equipoise/more/lazy.h>
-
-#include <stdbool.h>
-
+#include "balancer_world.h"
 #include "failing_ranks.h"
 #include "late/lazy.h"
 
-enum { OWNERS = 60, MOST = 1000, STEPS = 12 };
+enum { OWNERS = 60, MOST = 1000, STEPS = 12, MANY = 600, HEAVY = MANY / 2, TILES = 60 };
 
 /* An owner on a line; all int64, since it is sent between ranks. */
 typedef struct owner {
@@ -25,6 +21,7 @@ typedef struct world {
     int64_t n, made; /* made: number of places this rank has assigned */
     owner own[MOST]; /* [n] owners at home */
     int64_t step, offered_at, nlabelled;
+    bool tiles; /* the owner at HEAVY can be shared */
     eqp_balancer *balancer;
 } world;
 
@@ -35,18 +32,15 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
 
     for (int64_t i = 0; i < w->n && code == EQP_OK; i++) {
         const owner *o = &w->own[i];
-        const eqp_owner told = {.key = (uint64_t)o->place,
-                                .id = o->place,
-                                .pin = o->place,
-                                .particles = 1,
-                                .home = w->rank,
-                                .at_home = i,
-                                .bytes = 8,
-                                .tag = w->rank,
-                                .label = o->label,
-                                .centre = {(double)o->place, 0, 0},
-                                .count = {kind == EQP_SURVEY_WORK ? o->work : 0},
-                                .interactions = 1};
+        eqp_owner told = owner_at(w->rank, i, o->place, kind == EQP_SURVEY_WORK ? o->work : 0);
+        const double weight = eqp_survey_weigh(list, told.count);
+        told.key = (uint64_t)o->place;
+        told.label = o->label;
+        for (int t = 0; t < TILES && w->tiles && o->place == HEAVY && weight >= eqp_survey_heavy(list); t++) {
+            const eqp_tile tile = {.centroid = {0.01 * t, 0.0, 0.1}, .weight = weight / TILES, .pin = {o->place, -1}};
+            CHECK_EQUAL(eqp_survey_add_tile(list, &tile), EQP_OK);
+            told.interactions = TILES + 1;
+        }
         code = eqp_survey_add_owner(list, &told);
     }
     return code;
@@ -65,15 +59,47 @@ static int label(void *user, int64_t first)
     return EQP_OK;
 }
 
-/* All owners on the last rank. */
-static eqp_problem make_world(MPI_Comm comm, world *w)
+static bool breaks; /* makes the method below fail */
+
+static int assign_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                        eqp_balance_result *result)
 {
-    *w = (world){.rank = mpi_test_rank(comm), .size = mpi_test_size(comm)};
-    w->n = w->rank == w->size - 1 ? OWNERS : 0;
-    for (int64_t i = 0; i < w->n; i++) {
-        w->own[i] = (owner){.place = i << 20, .work = 100 + 10 * i};
+    (void)result;
+    for (int64_t i = 0; i < items->n; i++) {
+        part[i] = (int)(items->id[i] % options->nparts);
     }
-    return (eqp_problem){.user = w, .survey = survey, .label = label};
+    return breaks ? EQP_ERR_DATA : EQP_OK;
+}
+
+static int assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                  eqp_balance_result *result)
+{
+    (void)comm;
+    return assign_alone(items, options, part, result);
+}
+
+static const eqp_method frail = {
+    .name = "frail", .summary = "breaks", .assign = assign, .assign_alone = assign_alone, .flags = EQP_NEEDS_WEIGHTS};
+static const eqp_method *const rows[] = {&frail};
+static const eqp_methods own_methods = {rows, 1};
+
+/* All owners on the last rank. */
+static world *make_world(MPI_Comm comm, const eqp_balancer_options *options, eqp_lazy *lazy)
+{
+    static world w;
+    eqp_balancer_options late = *options;
+
+    w = (world){.rank = mpi_test_rank(comm), .size = mpi_test_size(comm)};
+    w.n = w.rank == w.size - 1 ? OWNERS : 0;
+    for (int64_t i = 0; i < w.n; i++) {
+        w.own[i] = (owner){.place = i << 20, .work = 100 + 10 * i};
+    }
+    late.lazy = lazy;
+    const eqp_problem problem = {.user = &w, .survey = survey, .label = label, .own = &own_methods};
+    const int code = eqp_balancer_create(comm, &problem, &late, &w.balancer, NULL);
+    CHECK_EQUAL(eqp_agree_same(comm, code), EQP_OK);
+    CHECK(code == EQP_OK || code == EQP_ERR_MEMORY);
+    return code == EQP_OK ? &w : NULL;
 }
 
 static int by_place(const void *left, const void *right)
@@ -191,170 +217,93 @@ static int record(world *w, double balance_seconds, eqp_step *step)
     return eqp_balancer_record(w->balancer, &(eqp_work){.row = &row, .count = count}, step);
 }
 
-static eqp_balancer_options options_of(const char *method, const eqp_methods *own, eqp_lazy *lazy, int64_t every)
-{
-    eqp_balancer_options options;
+typedef struct way {
+    const char *method, *words;
+    int64_t least; /* late maps */
+} way;
 
-    CHECK_EQUAL(eqp_balancer_options_init(&options, sizeof options), EQP_OK);
-    CHECK_EQUAL(eqp_choice_parse(own, NULL, method, &options.method, NULL), EQP_OK);
-    options.lazy = lazy;
-    options.calibrate = false;
-    options.policy.mode = EQP_POLICY_EVERY;
-    options.policy.every = every;
-    return options;
-}
-
-/* Runs an application; returns the number of late maps taken. */
-static int64_t run_steps(MPI_Comm comm, const char *method, eqp_lazy *lazy)
+static void run_steps(MPI_Comm comm, eqp_lazy *lazy, const void *user)
 {
+    const way *of = user;
     const eqp_lazy_options how = eqp__lazy_settings(lazy);
-    static world w;
-    eqp_problem problem = make_world(comm, &w);
-    const eqp_balancer_options options = options_of(method, NULL, lazy, 2);
+    const eqp_balancer_options options = options_every(of->method, 2);
+    world *const w = make_world(comm, &options, lazy);
     int64_t taken = 0, age = -1;
 
-    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
     for (int64_t s = 0; s < STEPS; s++) {
-        const int64_t labelled = w.nlabelled, offered = w.offered_at;
+        const int64_t labelled = w->nlabelled, offered = w->offered_at;
         eqp_advice advice;
         eqp_step step = eqp_step_defaults();
-        CHECK_EQUAL(eqp_balancer_advise(w.balancer, STEPS - s, &advice, NULL), EQP_OK);
+        CHECK_EQUAL(eqp_balancer_advise(w->balancer, STEPS - s, &advice, NULL), EQP_OK);
         const bool late = advice.action == EQP_RENEW && s > 0;
-        CHECK(!late || (labelled > 0 && labelled == w.nlabelled));
-        move(comm, &w, &advice, late && how.repair == 0 && strcmp(method, "sfc") == 0);
-        CHECK_EQUAL(record(&w, 1e-3, &step), EQP_OK);
+        CHECK(!late || (labelled > 0 && labelled == w->nlabelled));
+        move(comm, w, &advice, late && how.repair == 0 && strcmp(of->method, "sfc") == 0);
+        CHECK_EQUAL(record(w, 1e-3, &step), EQP_OK);
         CHECK(strstr(step.why, "not made") == NULL && step.lazy != EQP_LAZY_LOST);
         CHECK_EQUAL(step.map_age, late ? s - offered : advice.action == EQP_RENEW ? 0 : age + 1);
         CHECK(!late || how.delay < 0 || step.map_age == how.delay);
         CHECK(!late || how.wait < 0 || step.map_age <= how.wait + 1);
         age = step.map_age;
         taken += late;
-        change(comm, &w);
+        change(comm, w);
     }
-    eqp_balancer_free(w.balancer);
-    return taken;
+    CHECK(taken >= of->least);
+    eqp_balancer_free(w->balancer);
 }
 
-static void run_with(MPI_Comm comm, const char *method, const char *words, int64_t least)
+MPI_TEST(owners_are_found_again_by_every_way)
 {
-    eqp_lazy_options options;
-    MPI_Comm mine = MPI_COMM_NULL;
-    eqp_lazy *lazy = NULL;
-    bool lost = true;
+    static const way ways[] = {{"sfc", "0:delay=1,repair=never", 3},
+                               {"sfc", "0:delay=3,repair=never", 2},
+                               {"sfc", "thread:wait=0,repair=never", 2},
+                               {"sfc", "1:delay=2,repair=never", 2},
+                               {"sfc", "2:wait=1,repair=never", 2},
+                               {"sfc", "5:delay=2,repair=never", 2},
+                               {"sfc", "thread", 0},
+                               {"tiles", "thread:delay=2", 2},
+                               {"interaction", "1:wait=0", 2},
+                               {"tiles", "2:delay=1", 2},
+                               {"auto", "1:delay=2", 0},
+                               {"sfc", "1:delay=3,repair=2", 1}};
 
-    CHECK_EQUAL(eqp_lazy_options_parse(words, &options, NULL), EQP_OK);
-    if (options.mode == EQP_LAZY_BY_RANKS && options.balancers >= mpi_test_size(comm)) {
-        return;
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        run_beside(comm, ways[i].words, false, NULL, run_steps, &ways[i]);
     }
-    CHECK_EQUAL(eqp_lazy_split(comm, &options, &mine, &lazy, NULL), EQP_OK);
-    if (eqp_lazy_serves(lazy)) {
-        CHECK_EQUAL(eqp_balancer_serve(lazy, NULL), EQP_OK);
-    } else {
-        CHECK(run_steps(mine, method, lazy) >= least);
-    }
-    CHECK_EQUAL(eqp_lazy_leave(&lazy, &lost), EQP_OK);
-    CHECK(lazy == NULL && !lost);
-    eqp_comm_free(&mine);
 }
 
-MPI_TEST(owners_are_found_again)
+/* A map in line takes `dear` seconds, a late one a millisecond. Once both costs are known, maps are made where they
+ * cost less. */
+static void run_choosing(MPI_Comm comm, eqp_lazy *lazy, const void *user)
 {
-    run_with(comm, "sfc", "0:delay=1,repair=never", 3);
-    run_with(comm, "sfc", "0:delay=3,repair=never", 2);
-    run_with(comm, "sfc", "thread:wait=0,repair=never", 2);
-    run_with(comm, "sfc", "1:delay=2,repair=never", 2);
-    run_with(comm, "sfc", "2:wait=1,repair=never", 2);
-    run_with(comm, "sfc", "5:delay=2,repair=never", 2);
-}
+    const double *dear = user;
+    const eqp_balancer_options options = options_every("sfc", 2);
+    world *const w = make_world(comm, &options, lazy);
+    int64_t late = 0, renewed = 0;
 
-MPI_TEST(maps_are_taken_by_every_way)
-{
-    run_with(comm, "sfc", "thread", 0);
-    run_with(comm, "tiles", "thread:delay=2", 2);
-    run_with(comm, "interaction", "1:wait=0", 2);
-    run_with(comm, "tiles", "2:delay=1", 2);
-    run_with(comm, "auto", "1:delay=2", 0);
-    run_with(comm, "sfc", "1:delay=3,repair=2", 1);
-}
-
-/* Counts the steps that began with a late map, given the seconds of a map in line and of taking a late one. */
-static int64_t count_late(MPI_Comm comm, eqp_lazy *lazy, double in_line, double take, int64_t *renewed)
-{
-    static world w;
-    eqp_problem problem = make_world(comm, &w);
-    const eqp_balancer_options options = options_of("sfc", NULL, lazy, 2);
-    int64_t late = 0;
-
-    *renewed = 0;
-    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
     for (int64_t s = 0; s < STEPS; s++) {
         eqp_advice advice;
         eqp_step step = eqp_step_defaults();
-        CHECK_EQUAL(eqp_balancer_advise(w.balancer, STEPS - s, &advice, NULL), EQP_OK);
-        const bool taken = w.nlabelled > 0 && w.offered_at >= 0 && advice.action == EQP_RENEW;
-        move(comm, &w, &advice, false);
-        CHECK_EQUAL(record(&w, advice.action == EQP_RENEW ? (taken ? take : in_line) : 0.0, &step), EQP_OK);
+        CHECK_EQUAL(eqp_balancer_advise(w->balancer, STEPS - s, &advice, NULL), EQP_OK);
+        const bool taken = w->nlabelled > 0 && w->offered_at >= 0 && advice.action == EQP_RENEW;
+        move(comm, w, &advice, false);
+        CHECK_EQUAL(record(w, advice.action == EQP_RENEW ? (taken ? 1e-3 : *dear) : 0.0, &step), EQP_OK);
         CHECK(s == 0 || (step.map_age > 0) == taken || advice.action != EQP_RENEW);
         late += advice.action == EQP_RENEW && step.map_age > 0;
-        *renewed += advice.action == EQP_RENEW;
-        w.offered_at = taken ? -1 : w.offered_at;
-        change(comm, &w);
+        renewed += advice.action == EQP_RENEW;
+        w->offered_at = taken ? -1 : w->offered_at;
+        change(comm, w);
     }
-    eqp_balancer_free(w.balancer);
-    return late;
+    CHECK(renewed >= 4 && late == (*dear > 1.0 ? renewed - 1 : 1));
+    eqp_balancer_free(w->balancer);
 }
 
-/* A run with a choice makes its maps where they cost less, once both costs are known. */
 MPI_TEST(maps_are_made_where_that_is_cheaper)
 {
-    for (int dear = 0; dear < 2; dear++) {
-        eqp_lazy_options options;
-        MPI_Comm mine = MPI_COMM_NULL;
-        eqp_lazy *lazy = NULL;
-        int64_t renewed;
-        CHECK_EQUAL(eqp_lazy_options_parse("thread:wait=0", &options, NULL), EQP_OK);
-        options.choose = true;
-        CHECK_EQUAL(eqp_lazy_split(comm, &options, &mine, &lazy, NULL), EQP_OK);
-        const int64_t late = count_late(mine, lazy, dear ? 1e3 : 1e-9, 1e-3, &renewed);
-        CHECK(renewed >= 4);
-        CHECK(dear ? late == renewed - 1 : late == 1);
-        CHECK_EQUAL(eqp_lazy_leave(&lazy, NULL), EQP_OK);
-        eqp_comm_free(&mine);
+    static const double seconds[] = {1e-9, 1e3};
+
+    for (int i = 0; i < 2; i++) {
+        run_beside(comm, "thread:wait=0", true, NULL, run_choosing, &seconds[i]);
     }
-}
-
-enum { MANY = 600, HEAVY = MANY / 2, TILES = 60 };
-
-/* Equal owners except one that several ranks can share; all on rank 0. */
-static int survey_tiles(void *user, eqp_survey_kind kind, eqp_survey *list)
-{
-    const world *w = user;
-    int code = EQP_OK;
-
-    for (int64_t i = 0; i < w->n && code == EQP_OK; i++) {
-        const owner *o = &w->own[i];
-        eqp_owner told = {.key = (uint64_t)o->place,
-                          .id = o->place,
-                          .pin = o->place,
-                          .particles = 1,
-                          .home = w->rank,
-                          .at_home = i,
-                          .bytes = 8,
-                          .tag = o->home,
-                          .label = o->label,
-                          .count = {kind == EQP_SURVEY_WORK ? o->work : 0},
-                          .interactions = 1};
-        for (int t = 0; t < TILES && o->place == HEAVY && eqp_survey_weigh(list, told.count) >= eqp_survey_heavy(list);
-             t++) {
-            const eqp_tile tile = {.centroid = {0.01 * t, 0.0, 0.1},
-                                   .weight = eqp_survey_weigh(list, told.count) / TILES,
-                                   .pin = {o->place, -1}};
-            CHECK_EQUAL(eqp_survey_add_tile(list, &tile), EQP_OK);
-            told.interactions = TILES + 1;
-        }
-        code = eqp_survey_add_owner(list, &told);
-    }
-    return code;
 }
 
 /* Largest load over the mean, minus 1; a shared owner's work is spread evenly over its units. */
@@ -386,122 +335,92 @@ static double unevenness(MPI_Comm comm, const world *w, const eqp_advice *advice
     return most * w->size / sum - 1.0;
 }
 
+typedef struct shared_run {
+    const char *words, *says;
+    int64_t heavy;
+    bool even; /* the late map, after its repair */
+    int split;
+} shared_run;
+
 /* Runs until it takes the first late map with a shared owner. By then that owner's work is `heavy`, and half of the
  * other owners have grown. */
-static double take_shared(MPI_Comm comm, eqp_lazy *lazy, int64_t heavy, eqp_step *step)
+static void take_shared(MPI_Comm comm, eqp_lazy *lazy, const void *user)
 {
-    static world w;
-    eqp_problem problem = make_world(comm, &w);
-    const eqp_balancer_options options = options_of("interaction", NULL, lazy, 1);
+    const shared_run *of = user;
+    const eqp_balancer_options options = options_every("interaction", 1);
+    world *const w = make_world(comm, &options, lazy);
     eqp_advice advice = {.changed = false};
+    eqp_step step = eqp_step_defaults();
     double uneven = 0.0;
 
-    problem.survey = survey_tiles;
-    w.n = w.rank == 0 ? MANY : 0;
-    for (int64_t i = 0; i < w.n; i++) {
-        w.own[i] = (owner){.place = i, .work = 100};
+    w->tiles = true;
+    w->n = w->rank == 0 ? MANY : 0;
+    for (int64_t i = 0; i < w->n; i++) {
+        w->own[i] = (owner){.place = i, .work = 100};
     }
-    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
     for (int64_t s = 0; s <= 3; s++) {
-        for (int64_t i = 0; i < w.n; i++) {
-            const int64_t light = s < 3 || w.own[i].place > HEAVY ? 100 : 400, grown = s < 3 ? 4 * 100 * MANY : heavy;
-            w.own[i].work = w.own[i].place != HEAVY || s == 0 ? light : grown;
+        for (int64_t i = 0; i < w->n; i++) {
+            const int64_t light = s < 3 || w->own[i].place > HEAVY ? 100 : 400, grown = s < 3 ? 400 * MANY : of->heavy;
+            w->own[i].work = w->own[i].place != HEAVY || s == 0 ? light : grown;
         }
-        CHECK_EQUAL(eqp_balancer_advise(w.balancer, 9, &advice, NULL), EQP_OK);
+        CHECK_EQUAL(eqp_balancer_advise(w->balancer, 9, &advice, NULL), EQP_OK);
         CHECK_EQUAL(advice.changed, s == 0 || s == 3);
-        uneven = advice.changed ? unevenness(comm, &w, &advice) : 0.0;
-        for (int64_t i = 0; i < w.n; i++) {
-            w.own[i].to = advice.changed ? advice.placement[i].home : w.rank;
+        uneven = advice.changed ? unevenness(comm, w, &advice) : 0.0;
+        for (int64_t i = 0; i < w->n; i++) {
+            w->own[i].to = advice.changed ? advice.placement[i].home : w->rank;
         }
         owner *all = NULL;
-        CHECK_EQUAL(travel(comm, &w, &all), MANY);
+        CHECK_EQUAL(travel(comm, w, &all), MANY);
         free(all);
-        CHECK_EQUAL(record(&w, 1e-3, step), EQP_OK);
+        CHECK_EQUAL(record(w, 1e-3, &step), EQP_OK);
     }
-    eqp_balancer_free(w.balancer);
-    return uneven;
+    CHECK(of->even ? uneven < 0.02 : uneven > 0.05);
+    CHECK(strstr(step.why, of->says) != NULL);
+    CHECK_EQUAL(step.split_owners, of->split);
+    eqp_balancer_free(w->balancer);
 }
 
 /* Whole owners move around one too heavy for a rank; a shared owner that is no longer heavy is reunited and may
  * move. */
 MPI_TEST(shared_maps_are_repaired)
 {
-    static const struct {
-        const char *words, *says;
-        int64_t heavy;
-    } runs[] = {{"0:delay=2,repair=never", "ago", 4 * 100 * MANY},
-                {"0:delay=2", "around shared owners", 4 * 100 * MANY},
-                {"0:delay=2,repair=never", "ago", 100 * MANY / 20},
-                {"0:delay=2", "made whole", 100 * MANY / 20}};
+    static const shared_run runs[] = {{"0:delay=2,repair=never", "ago", 400 * MANY, false, 1},
+                                      {"0:delay=2", "around shared owners", 400 * MANY, true, 1},
+                                      {"0:delay=2,repair=never", "ago", 5 * MANY, false, 1},
+                                      {"0:delay=2", "made whole", 5 * MANY, true, 0}};
 
     for (int i = 0; i < 4 && mpi_test_size(comm) > 1; i++) {
-        eqp_lazy_options options;
-        MPI_Comm mine = MPI_COMM_NULL;
-        eqp_lazy *lazy = NULL;
-        eqp_step step = eqp_step_defaults();
-        CHECK_EQUAL(eqp_lazy_options_parse(runs[i].words, &options, NULL), EQP_OK);
-        CHECK_EQUAL(eqp_lazy_split(comm, &options, &mine, &lazy, NULL), EQP_OK);
-        const double uneven = take_shared(mine, lazy, runs[i].heavy, &step);
-        CHECK(i % 2 == 0 ? uneven > 0.05 : uneven < 0.02);
-        CHECK(strstr(step.why, runs[i].says) != NULL);
-        CHECK_EQUAL(step.split_owners, i < 3 ? 1 : 0);
-        CHECK_EQUAL(eqp_lazy_leave(&lazy, NULL), EQP_OK);
-        eqp_comm_free(&mine);
+        run_beside(comm, runs[i].words, false, NULL, take_shared, &runs[i]);
     }
 }
-
-static bool breaks; /* makes the method below fail */
-
-static int assign_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
-                        eqp_balance_result *result)
-{
-    (void)result;
-    for (int64_t i = 0; i < items->n; i++) {
-        part[i] = (int)(items->id[i] % options->nparts);
-    }
-    return breaks ? EQP_ERR_DATA : EQP_OK;
-}
-
-static int assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
-                  eqp_balance_result *result)
-{
-    (void)comm;
-    return assign_alone(items, options, part, result);
-}
-
-static const eqp_method frail = {
-    .name = "frail", .summary = "breaks", .assign = assign, .assign_alone = assign_alone, .flags = EQP_NEEDS_WEIGHTS};
-static const eqp_method *const rows[] = {&frail};
-static const eqp_methods own_methods = {rows, 1};
 
 /* A failed map leaves the present one in force and is reported. */
-static void run_frail(MPI_Comm comm, eqp_lazy *lazy)
+static void run_frail(MPI_Comm comm, eqp_lazy *lazy, const void *user)
 {
-    static world w;
-    eqp_problem problem = make_world(comm, &w);
+    eqp_balancer_options options = options_every("sfc", 1);
     eqp_advice advice;
     eqp_step step = eqp_step_defaults();
     int told = 0;
 
-    problem.own = &own_methods;
-    const eqp_balancer_options options = options_of("frail", &own_methods, lazy, 1);
-    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
+    (void)user;
+    CHECK_EQUAL(eqp_choice_parse(&own_methods, NULL, "frail", &options.method, NULL), EQP_OK);
+    world *const w = make_world(comm, &options, lazy);
     breaks = false;
     for (int64_t s = 0; s < STEPS; s++) {
-        const eqp_map *before = eqp_balancer_map(w.balancer);
-        CHECK_EQUAL(eqp_balancer_advise(w.balancer, STEPS - s, &advice, NULL), EQP_OK);
+        const eqp_map *before = eqp_balancer_map(w->balancer);
+        CHECK_EQUAL(eqp_balancer_advise(w->balancer, STEPS - s, &advice, NULL), EQP_OK);
         CHECK(s == 0 || (advice.action == EQP_KEEP && !advice.changed && advice.placement == NULL));
-        CHECK(s == 0 || eqp_balancer_map(w.balancer) == before);
+        CHECK(s == 0 || eqp_balancer_map(w->balancer) == before);
         breaks = true;
-        move(comm, &w, &advice, false);
-        CHECK_EQUAL(record(&w, 1e-3, &step), EQP_OK);
+        move(comm, w, &advice, false);
+        CHECK_EQUAL(record(w, 1e-3, &step), EQP_OK);
         CHECK_EQUAL(step.map_age, s);
         CHECK(s == 0 ? strcmp(step.why, "the first map") == 0
                      : step.why[0] == '\0' || strstr(step.why, "was not made: ") != NULL);
         told += s > 0 && step.why[0] != '\0';
     }
     CHECK(told >= 2);
-    eqp_balancer_free(w.balancer);
+    eqp_balancer_free(w->balancer);
 }
 
 MPI_TEST(maps_that_fail_change_nothing)
@@ -510,48 +429,32 @@ MPI_TEST(maps_that_fail_change_nothing)
                                         "1:delay=2,repair=never", "2:wait=0,repair=never"};
 
     for (int i = 0; i < 4; i++) {
-        eqp_lazy_options options;
-        MPI_Comm mine = MPI_COMM_NULL;
-        eqp_lazy *lazy = NULL;
-        CHECK_EQUAL(eqp_lazy_options_parse(words[i], &options, NULL), EQP_OK);
-        if (options.mode == EQP_LAZY_BY_RANKS && options.balancers >= mpi_test_size(comm)) {
-            continue;
-        }
-        CHECK_EQUAL(eqp_lazy_split(comm, &options, &mine, &lazy, NULL), EQP_OK);
-        if (eqp_lazy_serves(lazy)) {
-            breaks = true;
-            CHECK_EQUAL(eqp_balancer_serve(lazy, &own_methods), EQP_OK);
-        } else {
-            run_frail(mine, lazy);
-        }
-        CHECK_EQUAL(eqp_lazy_leave(&lazy, NULL), EQP_OK);
-        eqp_comm_free(&mine);
+        breaks = true; /* on ranks that serve */
+        run_beside(comm, words[i], false, &own_methods, run_frail, NULL);
     }
 }
 
 static void run_short_of_memory(MPI_Comm comm, eqp_lazy *lazy)
 {
-    static world w;
-    eqp_problem problem = make_world(comm, &w);
-    const eqp_balancer_options options = options_of("sfc", NULL, lazy, 1);
-    int code = eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL);
+    const eqp_balancer_options options = options_every("sfc", 1);
+    world *const w = make_world(comm, &options, lazy);
+    int code = w != NULL ? EQP_OK : EQP_ERR_MEMORY;
 
-    CHECK_EQUAL(eqp_agree_same(comm, code), EQP_OK);
     for (int64_t s = 0; s < 5 && code == EQP_OK; s++) {
         eqp_advice advice;
-        code = eqp_balancer_advise(w.balancer, 5 - s, &advice, NULL);
+        code = eqp_balancer_advise(w->balancer, 5 - s, &advice, NULL);
         CHECK_EQUAL(eqp_agree_same(comm, code), EQP_OK);
         CHECK(code == EQP_OK || code == EQP_ERR_MEMORY);
         if (code == EQP_OK) {
             const int64_t left = failing_malloc_left; /* the test's own allocations succeed */
             failing_malloc_left = -1;
-            move(comm, &w, &advice, false);
+            move(comm, w, &advice, false);
             failing_malloc_left = left;
-            code = record(&w, 1e-3, NULL);
+            code = record(w, 1e-3, NULL);
             CHECK_EQUAL(eqp_agree_same(comm, code), EQP_OK);
         }
     }
-    eqp_balancer_free(w.balancer);
+    eqp_balancer_free(w != NULL ? w->balancer : NULL);
 }
 
 /* One allocation of one rank fails, after this many successes. Returns true if the run got that far. */

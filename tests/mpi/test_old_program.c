@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "balancer_world.h"
+
 enum { ITEMS = 60, GUARD = 256 };
 
 /* Structs of the old program's headers. */
@@ -193,17 +195,7 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
     int code = EQP_OK;
 
     for (int64_t i = 0; i < ITEMS && code == EQP_OK; i++) {
-        const eqp_owner owner = {.key = (uint64_t)(rank * ITEMS + i) << 30,
-                                 .id = rank * ITEMS + i,
-                                 .pin = -1,
-                                 .particles = 1,
-                                 .home = rank,
-                                 .at_home = i,
-                                 .bytes = 8,
-                                 .tag = rank,
-                                 .centre = {(double)(rank * ITEMS + i), 0, 0},
-                                 .count = {kind == EQP_SURVEY_WORK ? 1000 : 0},
-                                 .interactions = 1};
+        const eqp_owner owner = owner_at(rank, i, rank * ITEMS + i, kind == EQP_SURVEY_WORK ? 1000 : 0);
         code = eqp_survey_add_owner(list, &owner);
     }
     return code;
@@ -214,12 +206,11 @@ MPI_TEST(balancers_of_old_programs_step_and_compare)
 {
     int rank = mpi_test_rank(comm);
     const int64_t count[1] = {1000 * ITEMS}, parts[2] = {2, 3};
-    eqp_choice choice;
+    const eqp_choice choice = choice_of("sfc");
     eqp_balancer *balancer = NULL;
     eqp_advice advice;
     eqp_compared *rows = NULL;
 
-    CHECK_EQUAL(eqp_choice_parse(NULL, NULL, "sfc", &choice, NULL), EQP_OK);
     const old_problem p = {.size = sizeof p, .user = &rank, .survey = survey};
     const old_balancer_options o = {sizeof o, choice, 0.1};
     void *const problem = guarded(&p, sizeof p), *const options = guarded(&o, sizeof o);
