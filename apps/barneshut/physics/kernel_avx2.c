@@ -13,6 +13,17 @@ static bool runs_here(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
+/* The first r of four lanes. */
+static inline __m256i first_lanes(int64_t r)
+{
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(r), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+
+static inline __m256d load_first(int64_t r, const double *x)
+{
+    return r >= 4 ? _mm256_loadu_pd(x) : _mm256_maskload_pd(x, first_lanes(r));
+}
+
 #define SINGLE 0
 #define VECTOR __m256d
 #define LANES 4
@@ -71,34 +82,26 @@ static inline __m256d sum4_mixed(__m256 a, __m256 b, __m256 c, __m256 d)
     return _mm256_cvtps_pd(_mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1)));
 }
 
-static inline void sum16_mixed(const __m256 x[4], const __m256 y[4], const __m256 z[4], const __m256 p[4],
-                               __m256d sum[4])
-{
-    sum[0] = sum4_mixed(x[0], x[1], x[2], x[3]);
-    sum[1] = sum4_mixed(y[0], y[1], y[2], y[3]);
-    sum[2] = sum4_mixed(z[0], z[1], z[2], z[3]);
-    sum[3] = sum4_mixed(p[0], p[1], p[2], p[3]);
-}
-
-/* The first r of four lanes. */
-static inline __m256i first_lanes(int64_t r)
-{
-    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(r), _mm256_setr_epi64x(0, 1, 2, 3));
-}
-
 /* The first r of four numbers times factor plus shift; 0 behind them. */
-static inline __m128 four(int64_t r, const double *x, double factor, double shift)
+#define PART __m128
+#define PART_LANES 4
+#define PV(op) _mm_##op##_ps
+static inline __m128 place_part(int64_t r, const double *x, double factor, double shift)
 {
-    const __m256i lanes = first_lanes(r);
-    const __m256d from = r >= 4 ? _mm256_loadu_pd(x) : _mm256_maskload_pd(x, lanes);
-    const __m256d place = _mm256_fmadd_pd(from, _mm256_set1_pd(factor), _mm256_set1_pd(shift));
-    return _mm256_cvtpd_ps(_mm256_and_pd(place, _mm256_castsi256_pd(lanes)));
+    const __m256d place = _mm256_fmadd_pd(load_first(r, x), _mm256_set1_pd(factor), _mm256_set1_pd(shift));
+    return _mm256_cvtpd_ps(_mm256_and_pd(place, _mm256_castsi256_pd(first_lanes(r))));
 }
 
 static inline __m256 place_lanes(int64_t r, const double *x, double factor, double shift)
 {
-    return _mm256_insertf128_ps(_mm256_castps128_ps256(four(r, x, factor, shift)), four(r - 4, x + 4, factor, shift),
-                                1);
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(place_part(r, x, factor, shift)),
+                                place_part(r - 4, x + 4, factor, shift), 1);
+}
+
+static inline unsigned light_part(int64_t r, __m128 m)
+{
+    const unsigned lanes = r < 4 ? (1u << r) - 1 : 15;
+    return lanes & (unsigned)_mm_movemask_ps(_mm_cmp_ps(m, _mm_set1_ps(BH_MIXED_LEAST_MASS), _CMP_NGE_UQ));
 }
 
 static inline void add_four(int64_t r, __m128 sum, double factor, double *to)
@@ -184,8 +187,6 @@ static inline void load_columns(const bh_cell *cell, const int64_t *number, cons
 
 #include "kernel_simd.h"
 
-#include "kernel_lanes.h"
-
 /* to[i][j] = from[j][i]. */
 static inline void transpose4(const __m256d from[4], __m256d to[4])
 {
@@ -228,78 +229,7 @@ static void put_bodies_double(bh_block *block, const bh_frame *frame, const bh_c
     }
 }
 
-/* Copies particles as they are, in whole vectors: what is behind a run is overwritten by the next or by 0. */
-static int64_t put_points_double(bh_block *block, const bh_frame *frame, const bh_sources *from, const bh_list *list,
-                                 bh_cursor *at, bool *fits)
-{
-    const double *const source[4] = {from->x, from->y, from->z, from->m};
-    double *const to[4] = {block->points.x, block->points.y, block->points.z, block->points.m};
-    run_reader reader = read_runs(list, at);
-    int64_t first, count, place;
-
-    (void)frame;
-    (void)fits;
-    while (next_run(&reader, &first, &count, &place)) {
-        int64_t i = 0;
-        for (; i < count && first + i + 4 <= from->n; i += 4) {
-            for (int k = 0; k < 4; k++) {
-                _mm256_storeu_pd(to[k] + place + i, _mm256_loadu_pd(source[k] + first + i));
-            }
-        }
-        for (; i < count; i++) {
-            for (int k = 0; k < 4; k++) {
-                to[k][place + i] = source[k][first + i];
-            }
-        }
-    }
-    for (int k = 0; k < 4; k++) {
-        _mm256_storeu_pd(to[k] + reader.filled, _mm256_setzero_pd());
-    }
-    return read_end(&reader, at);
-}
-
-static int64_t put_points_mixed(bh_block *block, const bh_frame *frame, const bh_sources *from, const bh_list *list,
-                                bh_cursor *at, bool *fits)
-{
-    bh_points_mixed *to = &block->points_mixed;
-    const bh_cursor begin = *at;
-    const double l = frame->per_length;
-    const __m128 sign = _mm_set1_ps(-0.0f), most = _mm_set1_ps(BH_MIXED_MOST_LENGTH);
-    __m128 length = _mm_setzero_ps(), most_mass = length, light = length;
-    run_reader reader = read_runs(list, at);
-    int64_t first, count, place;
-
-    while (next_run(&reader, &first, &count, &place)) {
-        for (int64_t i = 0; i < count; i += 4) {
-            const __m128 x = four(count - i, from->x + first + i, l, frame->shift[0]);
-            const __m128 y = four(count - i, from->y + first + i, l, frame->shift[1]);
-            const __m128 z = four(count - i, from->z + first + i, l, frame->shift[2]);
-            const __m128 m = four(count - i, from->m + first + i, frame->per_mass, 0);
-            const __m128 lanes =
-                _mm_castsi128_ps(_mm_cmpgt_epi32(_mm_set1_epi32((int)(count - i)), _mm_setr_epi32(0, 1, 2, 3)));
-            _mm_storeu_ps(to->x + place + i, x);
-            _mm_storeu_ps(to->y + place + i, y);
-            _mm_storeu_ps(to->z + place + i, z);
-            _mm_storeu_ps(to->m + place + i, m);
-            length = _mm_max_ps(_mm_max_ps(length, _mm_andnot_ps(sign, x)),
-                                _mm_max_ps(_mm_andnot_ps(sign, y), _mm_andnot_ps(sign, z)));
-            most_mass = _mm_max_ps(most_mass, m);
-            light = _mm_or_ps(light, _mm_and_ps(lanes, _mm_cmp_ps(m, _mm_set1_ps(BH_MIXED_LEAST_MASS), _CMP_NGE_UQ)));
-        }
-    }
-    for (int k = 0; k < 8; k += 4) {
-        _mm_storeu_ps(to->x + reader.filled + k, _mm_setzero_ps());
-        _mm_storeu_ps(to->y + reader.filled + k, _mm_setzero_ps());
-        _mm_storeu_ps(to->z + reader.filled + k, _mm_setzero_ps());
-        _mm_storeu_ps(to->m + reader.filled + k, _mm_setzero_ps());
-    }
-    const int large = _mm_movemask_ps(_mm_cmp_ps(length, most, _CMP_NLE_UQ)) |
-                      _mm_movemask_ps(_mm_cmp_ps(most_mass, _mm_set1_ps(BH_MIXED_MOST_MASS), _CMP_NLE_UQ));
-    *fits = *fits && large == 0 && (_mm_movemask_ps(light) == 0 || masses_fit(frame, from, list, &begin));
-    return read_end(&reader, at);
-}
-
 const bh_kernel_row bh_kernel_avx2[2] = {
     {"avx2", BH_DOUBLE, runs_here, put_bodies_double, put_points_double, bodies_double, points_double, find_bounds},
-    {"avx2", BH_MIXED, runs_here, put_bodies_mixed, put_points_mixed, bodies_by_lanes, points_by_lanes, find_bounds},
+    {"avx2", BH_MIXED, runs_here, put_bodies_mixed, put_points_mixed, bodies_mixed, points_mixed, find_bounds},
 };

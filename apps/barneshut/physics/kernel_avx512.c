@@ -13,6 +13,17 @@ static bool runs_here(void)
            __builtin_cpu_supports("avx512vl");
 }
 
+/* The first r of eight lanes; all if there are more. */
+static inline __mmask8 first_lanes(int64_t r)
+{
+    return (__mmask8)((1u << (r < 0 ? 0 : r < 8 ? r : 8)) - 1);
+}
+
+static inline __m512d load_first(int64_t r, const double *x)
+{
+    return _mm512_maskz_loadu_pd(first_lanes(r), x);
+}
+
 #define SINGLE 0
 #define VECTOR __m512d
 #define LANES 8
@@ -94,6 +105,7 @@ static inline __m256d sum4_mixed(__m512 a, __m512 b, __m512 c, __m512 d)
         _mm512_permutexvar_ps(_mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), sum)));
 }
 
+#define OWN_SUM16
 static inline void sum16_mixed(const __m512 x[4], const __m512 y[4], const __m512 z[4], const __m512 p[4],
                                __m256d sum[4])
 {
@@ -117,22 +129,24 @@ static inline __m512 both_halves(__m256 low, __m256 high)
     return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 }
 
-/* The first r of eight lanes; all if there are more. */
-static inline __mmask8 first_lanes(int64_t r)
-{
-    return (__mmask8)((1u << (r < 0 ? 0 : r < 8 ? r : 8)) - 1);
-}
-
-/* Eight numbers times factor plus shift; 0 behind the first lanes. */
-static inline __m256 eight(__mmask8 lanes, const double *x, double factor, double shift)
+/* Eight numbers times factor plus shift; 0 behind the first r. */
+#define PART __m256
+#define PART_LANES 8
+#define PV(op) _mm256_##op##_ps
+static inline __m256 place_part(int64_t r, const double *x, double factor, double shift)
 {
     return _mm512_cvtpd_ps(
-        _mm512_maskz_fmadd_pd(lanes, _mm512_maskz_loadu_pd(lanes, x), _mm512_set1_pd(factor), _mm512_set1_pd(shift)));
+        _mm512_maskz_fmadd_pd(first_lanes(r), load_first(r, x), _mm512_set1_pd(factor), _mm512_set1_pd(shift)));
 }
 
 static inline __m512 place_lanes(int64_t r, const double *x, double factor, double shift)
 {
-    return both_halves(eight(first_lanes(r), x, factor, shift), eight(first_lanes(r - 8), x + 8, factor, shift));
+    return both_halves(place_part(r, x, factor, shift), place_part(r - 8, x + 8, factor, shift));
+}
+
+static inline unsigned light_part(int64_t r, __m256 m)
+{
+    return _mm256_mask_cmp_ps_mask(first_lanes(r), m, _mm256_set1_ps(BH_MIXED_LEAST_MASS), _CMP_NGE_UQ);
 }
 
 static inline void add_eight(int64_t r, __m256 sum, double factor, double *to)
@@ -251,8 +265,6 @@ static inline bool far_enough(__m512 least, double limit)
 
 #include "kernel_simd.h"
 
-#include "kernel_lanes.h"
-
 /* Eight vectors of eight: to[i][j] = from[j][i]. */
 static inline void transpose8(const __m512d from[8], __m512d to[8])
 {
@@ -329,74 +341,7 @@ static void put_bodies_double(bh_block *block, const bh_frame *frame, const bh_c
     empty_lanes_double(to, n);
 }
 
-/* Copies particles as they are, in whole vectors: what is behind a run is overwritten by the next or by 0. */
-static int64_t put_points_double(bh_block *block, const bh_frame *frame, const bh_sources *from, const bh_list *list,
-                                 bh_cursor *at, bool *fits)
-{
-    const double *const source[4] = {from->x, from->y, from->z, from->m};
-    double *const to[4] = {block->points.x, block->points.y, block->points.z, block->points.m};
-    run_reader reader = read_runs(list, at);
-    int64_t first, count, place;
-
-    (void)frame;
-    (void)fits;
-    while (next_run(&reader, &first, &count, &place)) {
-        for (int64_t i = 0; i < count; i += 8) {
-            const __mmask8 lanes = (__mmask8)((1u << (count - i < 8 ? count - i : 8)) - 1);
-            for (int k = 0; k < 4; k++) {
-                _mm512_storeu_pd(to[k] + place + i, _mm512_maskz_loadu_pd(lanes, source[k] + first + i));
-            }
-        }
-    }
-    for (int k = 0; k < 4; k++) {
-        _mm512_storeu_pd(to[k] + reader.filled, _mm512_setzero_pd());
-    }
-    return read_end(&reader, at);
-}
-
-static inline __m256 magnitude8(__m256 x)
-{
-    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
-}
-
-static int64_t put_points_mixed(bh_block *block, const bh_frame *frame, const bh_sources *from, const bh_list *list,
-                                bh_cursor *at, bool *fits)
-{
-    bh_points_mixed *to = &block->points_mixed;
-    const bh_cursor begin = *at;
-    const double l = frame->per_length;
-    __m256 length = _mm256_setzero_ps(), most_mass = length, least_mass = _mm256_set1_ps(INFINITY);
-    run_reader reader = read_runs(list, at);
-    int64_t first, count, place;
-
-    while (next_run(&reader, &first, &count, &place)) {
-        for (int64_t i = 0; i < count; i += 8) {
-            const __mmask8 lanes = first_lanes(count - i);
-            const __m256 x = eight(lanes, from->x + first + i, l, frame->shift[0]);
-            const __m256 y = eight(lanes, from->y + first + i, l, frame->shift[1]);
-            const __m256 z = eight(lanes, from->z + first + i, l, frame->shift[2]);
-            const __m256 m = eight(lanes, from->m + first + i, frame->per_mass, 0);
-            _mm256_storeu_ps(to->x + place + i, x);
-            _mm256_storeu_ps(to->y + place + i, y);
-            _mm256_storeu_ps(to->z + place + i, z);
-            _mm256_storeu_ps(to->m + place + i, m);
-            length = _mm256_max_ps(_mm256_max_ps(length, magnitude8(x)), _mm256_max_ps(magnitude8(y), magnitude8(z)));
-            least_mass = _mm256_mask_min_ps(least_mass, lanes, least_mass, m);
-            most_mass = _mm256_max_ps(most_mass, m);
-        }
-    }
-    _mm512_storeu_ps(to->x + reader.filled, _mm512_setzero_ps());
-    _mm512_storeu_ps(to->y + reader.filled, _mm512_setzero_ps());
-    _mm512_storeu_ps(to->z + reader.filled, _mm512_setzero_ps());
-    _mm512_storeu_ps(to->m + reader.filled, _mm512_setzero_ps());
-    const int large = _mm256_movemask_ps(_mm256_cmp_ps(length, _mm256_set1_ps(BH_MIXED_MOST_LENGTH), _CMP_NLE_UQ)) |
-                      _mm256_movemask_ps(_mm256_cmp_ps(most_mass, _mm256_set1_ps(BH_MIXED_MOST_MASS), _CMP_NLE_UQ));
-    const int light = _mm256_movemask_ps(_mm256_cmp_ps(least_mass, _mm256_set1_ps(BH_MIXED_LEAST_MASS), _CMP_NGE_UQ));
-    *fits = *fits && large == 0 && (light == 0 || masses_fit(frame, from, list, &begin));
-    return read_end(&reader, at);
-}
-
 const bh_kernel_row bh_kernel_avx512[2] = {
     {"avx512", BH_DOUBLE, runs_here, put_bodies_double, put_points_double, bodies_double, points_double, find_bounds},
-    {"avx512", BH_MIXED, runs_here, put_bodies_mixed, put_points_mixed, bodies_by_lanes, points_by_lanes, find_bounds},
+    {"avx512", BH_MIXED, runs_here, put_bodies_mixed, put_points_mixed, bodies_mixed, points_mixed, find_bounds},
 };
