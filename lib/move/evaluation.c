@@ -4,7 +4,7 @@
  * other tables. */
 #include "evaluation.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,12 +20,9 @@ static uint64_t spread(uint64_t x)
 
 static int slots_create(int bits, eqp__slot **slot)
 {
-    const int code = eqp_array_create(slot, INT64_C(1) << bits, sizeof **slot);
-
-    if (code == EQP_OK) {
-        memset(*slot, 0xff, sizeof **slot << bits);
-    }
-    return code;
+    EQP__CHECK(eqp_array_create(slot, INT64_C(1) << bits, sizeof **slot));
+    memset(*slot, 0xff, sizeof **slot << bits);
+    return EQP_OK;
 }
 
 int eqp_evaluation_create(int nparts, int nphases, const int *back, const int *ghosts, eqp_evaluation **evaluation)
@@ -33,17 +30,12 @@ int eqp_evaluation_create(int nparts, int nphases, const int *back, const int *g
     eqp_evaluation *e = NULL;
     int code;
 
-    if (nparts < 1 || nparts > EQP__PARTS_MAX || nphases < 0 || nphases > EQP_PHASES_MAX ||
-        (nphases > 0 && (!back || !ghosts)) || !evaluation) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if ((code = eqp_array_create(&e, 1, sizeof *e)) || (code = eqp_array_create(&e->load, nparts, sizeof *e->load)) ||
-        (code = eqp_array_create(&e->common, nparts, sizeof *e->common)) ||
-        (code = eqp_array_create(&e->held, nparts, sizeof *e->held)) ||
-        (code = eqp_array_create(&e->ghosts, nparts, sizeof *e->ghosts)) ||
-        (code = eqp_array_create(&e->recent, 1 << RECENT_BITS, sizeof *e->recent))) {
-        goto done;
-    }
+    EQP__FAIL_IF(nparts < 1 || nparts > EQP__PARTS_MAX || nphases < 0 || nphases > EQP_PHASES_MAX ||
+                     (nphases > 0 && (!back || !ghosts)) || !evaluation,
+                 EQP_ERR_ARGUMENT);
+    EQP_TRY(eqp_array_create(&e, 1, sizeof *e));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(e->load, nparts), EQP__ARRAY(e->common, nparts), EQP__ARRAY(e->held, nparts),
+                        EQP__ARRAY(e->ghosts, nparts), EQP__ARRAY(e->recent, 1 << RECENT_BITS)));
     e->nparts = nparts;
     e->nphases = nphases;
     memset(e->recent, 0xff, sizeof *e->recent << RECENT_BITS);
@@ -52,10 +44,9 @@ int eqp_evaluation_create(int nparts, int nphases, const int *back, const int *g
         phase->back = back[k] != 0;
         phase->ghosts = ghosts[k] != 0;
         phase->slot_bits = FIRST_SLOT_BITS;
-        if ((code = slots_create(FIRST_SLOT_BITS, &phase->slot)) || (code = eqp_needs_create(nparts, &phase->needs)) ||
-            (code = eqp_array_create(&phase->meanwhile, nparts, sizeof *phase->meanwhile))) {
-            goto done;
-        }
+        EQP_TRY(slots_create(FIRST_SLOT_BITS, &phase->slot));
+        EQP_TRY(eqp_needs_create(nparts, &phase->needs));
+        EQP_TRY(eqp_array_create(&phase->meanwhile, nparts, sizeof *phase->meanwhile));
     }
     *evaluation = e;
     e = NULL;
@@ -71,33 +62,18 @@ void eqp_evaluation_free(eqp_evaluation *e)
     }
     eqp__evaluation_forget_order(e);
     for (int k = 0; k < EQP_PHASES_MAX; k++) {
-        free(e->phase[k].block);
-        free(e->phase[k].slot);
+        EQP__FREE(e->phase[k].block, e->phase[k].slot);
         eqp_needs_free(e->phase[k].needs);
         free(e->phase[k].meanwhile);
     }
-    free(e->load);
-    free(e->speed);
-    free(e->capacity);
-    free(e->own);
-    free(e->common);
-    free(e->held);
-    free(e->ghosts);
-    free(e->recent);
-    free(e);
+    EQP__FREE(e->load, e->speed, e->capacity, e->own, e->common, e->held, e->ghosts, e->recent, e);
 }
 
 static int add_seconds(int nparts, double *sum, int part, double seconds)
 {
-    if (part < 0 || part >= nparts) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (!(seconds >= 0) || !isfinite(seconds)) {
-        return EQP_ERR_DATA;
-    }
-    if (!isfinite(sum[part] + seconds)) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(part < 0 || part >= nparts, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(!(seconds >= 0) || !isfinite(seconds), EQP_ERR_DATA);
+    EQP__FAIL_IF(!isfinite(sum[part] + seconds), EQP_ERR_OVERFLOW);
     sum[part] += seconds;
     return EQP_OK;
 }
@@ -116,20 +92,14 @@ int eqp_evaluation_meanwhile(eqp_evaluation *e, int phase, int part, double seco
 int eqp__evaluation_speeds(eqp_evaluation *e, const double *speed)
 {
     double *made = NULL, mean = 0;
-    int code;
 
-    if (!e) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!e, EQP_ERR_ARGUMENT);
     for (int p = 0; p < e->nparts && speed; p++) {
-        if (!(speed[p] > 0) || !isfinite(speed[p])) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(!(speed[p] > 0) || !isfinite(speed[p]), EQP_ERR_DATA);
         mean += speed[p] / e->nparts;
     }
-    if (speed && (!isfinite(mean) || (code = eqp_array_create(&made, e->nparts, sizeof *made)))) {
-        return isfinite(mean) ? code : EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!isfinite(mean), EQP_ERR_DATA);
+    EQP__CHECK(speed ? eqp_array_create(&made, e->nparts, sizeof *made) : EQP_OK);
     for (int p = 0; p < e->nparts && speed; p++) {
         made[p] = speed[p] / mean;
     }
@@ -140,12 +110,8 @@ int eqp__evaluation_speeds(eqp_evaluation *e, const double *speed)
 
 static int add_count(int nparts, int64_t *count, int part, int64_t n)
 {
-    if (part < 0 || part >= nparts || n < 0) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (n > INT64_MAX - count[part]) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(part < 0 || part >= nparts || n < 0, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(n > INT64_MAX - count[part], EQP_ERR_OVERFLOW);
     count[part] += n;
     return EQP_OK;
 }
@@ -169,13 +135,10 @@ int eqp__evaluation_overhead(eqp_evaluation *e, const eqp_overhead *overhead)
 {
     const eqp_overhead none = {0}, *o = overhead ? overhead : &none;
 
-    if (!e) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (!is_cost(o->held) || !is_cost(o->ghost) || !is_cost(o->byte) || !is_cost(o->part) || o->calls < 0 ||
-        o->gathers < 0 || o->gathered < 0 || o->handshakes < 0) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!e, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(!is_cost(o->held) || !is_cost(o->ghost) || !is_cost(o->byte) || !is_cost(o->part) || o->calls < 0 ||
+                     o->gathers < 0 || o->gathered < 0 || o->handshakes < 0,
+                 EQP_ERR_DATA);
     e->overhead = *o;
     return EQP_OK;
 }
@@ -184,23 +147,16 @@ int eqp_evaluation_memory(eqp_evaluation *e, const eqp_memory *memory, const dou
 {
     const eqp_memory none = {0}, *m = memory ? memory : &none;
     double *made = NULL;
-    int code;
 
-    if (!e || (capacity && of_mean != 0)) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (!is_cost(m->fixed) || !is_cost(m->held) || !is_cost(m->ghost) || !is_cost(m->byte) || !is_cost(of_mean)) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!e || (capacity && of_mean != 0), EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(!is_cost(m->fixed) || !is_cost(m->held) || !is_cost(m->ghost) || !is_cost(m->byte) ||
+                     !is_cost(of_mean),
+                 EQP_ERR_DATA);
     for (int p = 0; p < e->nparts && capacity; p++) {
-        if (!is_cost(capacity[p]) || capacity[p] == 0) {
-            return EQP_ERR_DATA;
-        }
-    }
-    if (capacity && (code = eqp_array_create(&made, e->nparts, sizeof *made))) {
-        return code;
+        EQP__FAIL_IF(!is_cost(capacity[p]) || capacity[p] == 0, EQP_ERR_DATA);
     }
     if (capacity) {
+        EQP__CHECK(eqp_array_create(&made, e->nparts, sizeof *made));
         memcpy(made, capacity, (size_t)e->nparts * sizeof *made);
     }
     free(e->capacity);
@@ -212,15 +168,9 @@ int eqp_evaluation_memory(eqp_evaluation *e, const eqp_memory *memory, const dou
 
 int eqp__evaluation_own(eqp_evaluation *e, const double *bytes)
 {
-    int code = EQP_OK;
-
-    if (!e->own) {
-        code = eqp_array_create(&e->own, e->nparts, sizeof *e->own);
-    }
-    if (code == EQP_OK) {
-        memcpy(e->own, bytes, (size_t)e->nparts * sizeof *bytes);
-    }
-    return code;
+    EQP__CHECK(e->own ? EQP_OK : eqp_array_create(&e->own, e->nparts, sizeof *e->own));
+    memcpy(e->own, bytes, (size_t)e->nparts * sizeof *bytes);
+    return EQP_OK;
 }
 
 /* Memory of an ordered block: bytes, elements, first user, home; users and places during the ordering. */
@@ -264,11 +214,8 @@ static int grow_slots(eqp__evaluated_phase *phase)
 {
     const int bits = phase->slot_bits + 1;
     eqp__slot *slot;
-    int code = slots_create(bits, &slot);
 
-    if (code) {
-        return code;
-    }
+    EQP__CHECK(slots_create(bits, &slot));
     for (int64_t i = 0; i < phase->nblocks; i++) {
         *slot_of(slot, bits, phase->block[i].number) = (eqp__slot){phase->block[i].number, i};
     }
@@ -281,16 +228,11 @@ static int grow_slots(eqp__evaluated_phase *phase)
 int eqp__evaluation_index(eqp__evaluated_phase *phase, int64_t number, int64_t *index)
 {
     eqp__slot *slot = slot_of(phase->slot, phase->slot_bits, number);
-    int code;
 
     if (slot->index < 0) {
-        if ((code = eqp_array_reserve(&phase->block, &phase->capacity, phase->nblocks + 1, sizeof *phase->block))) {
-            return code;
-        }
+        EQP__CHECK(eqp_array_reserve(&phase->block, &phase->capacity, phase->nblocks + 1, sizeof *phase->block));
         if (phase->nblocks >= INT64_C(1) << (phase->slot_bits - 1)) {
-            if ((code = grow_slots(phase))) {
-                return code;
-            }
+            EQP__CHECK(grow_slots(phase));
             slot = slot_of(phase->slot, phase->slot_bits, number);
         }
         phase->block[phase->nblocks] = (eqp__block){number, 0, 0, -1};
@@ -309,17 +251,11 @@ int eqp_evaluation_block(eqp_evaluation *e, int phase, int64_t block, int64_t by
 {
     const eqp__block declared = {block, bytes, elements, home};
     int64_t index;
-    int code;
 
-    if (!e || phase < 0 || phase >= e->nphases || bytes < 0 || elements < 0 || home < 0 || home >= e->nparts) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if ((code = eqp__evaluation_index(&e->phase[phase], block, &index))) {
-        return code;
-    }
-    if (!eqp__blocks_agree(&e->phase[phase].block[index], &declared)) {
-        return EQP_ERR_DATA;
-    }
+    EQP__FAIL_IF(!e || phase < 0 || phase >= e->nphases || bytes < 0 || elements < 0 || home < 0 || home >= e->nparts,
+                 EQP_ERR_ARGUMENT);
+    EQP__CHECK(eqp__evaluation_index(&e->phase[phase], block, &index));
+    EQP__FAIL_IF(!eqp__blocks_agree(&e->phase[phase].block[index], &declared), EQP_ERR_DATA);
     e->phase[phase].block[index] = declared;
     e->is_ordered = 0;
     return EQP_OK;
@@ -342,19 +278,14 @@ int eqp_evaluation_need(eqp_evaluation *e, int phase, int64_t block, int part)
 {
     eqp__recent *pair;
     int64_t index;
-    int code;
 
-    if (!e || phase < 0 || phase >= e->nphases || part < 0 || part >= e->nparts) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!e || phase < 0 || phase >= e->nphases || part < 0 || part >= e->nparts, EQP_ERR_ARGUMENT);
     pair = recent_pair(e, phase, block, part);
     if (is_recent(&pair[0], phase, block, part) || is_recent(&pair[1], phase, block, part)) {
         return EQP_OK;
     }
-    if ((code = eqp__evaluation_index(&e->phase[phase], block, &index)) ||
-        (code = eqp_needs_add(e->phase[phase].needs, 1, &index, &part))) {
-        return code;
-    }
+    EQP__CHECK(eqp__evaluation_index(&e->phase[phase], block, &index));
+    EQP__CHECK(eqp_needs_add(e->phase[phase].needs, 1, &index, &part));
     pair[1] = pair[0];
     pair[0] = (eqp__recent){block, phase, part};
     e->is_ordered = 0;

@@ -4,18 +4,14 @@
 #include "evaluation.h"
 #include "traffic.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static void ordered_free(eqp__ordered *o)
 {
-    free(o->bytes);
-    free(o->elements);
-    free(o->first);
-    free(o->home);
-    free(o->part);
+    EQP__FREE(o->bytes, o->elements, o->first, o->home, o->part);
     *o = (eqp__ordered){0};
 }
 
@@ -35,9 +31,7 @@ static int count_users(const eqp__evaluated_phase *phase, int64_t nkeys, const u
     *nblocks = *nneeds = 0;
     for (int64_t i = 0; i < nkeys; i++) {
         const int64_t b = eqp__key_block(key[i]);
-        if (phase->block[b].home < 0) {
-            return EQP_ERR_UNKNOWN;
-        }
+        EQP__FAIL_IF(phase->block[b].home < 0, EQP_ERR_UNKNOWN);
         if (phase->block[b].home != eqp__key_part(key[i])) {
             *nblocks += users[b]++ == 0;
             (*nneeds)++;
@@ -84,23 +78,15 @@ static int order_phase(eqp__evaluated_phase *phase, int nparts)
     int64_t nkeys, nneeds, *users = NULL, *place = NULL;
     int code;
 
-    if ((code = eqp__needs_keys(phase->needs, &nkeys, &key)) ||
-        (code = eqp_array_create(&users, phase->nblocks, sizeof *users)) ||
-        (code = eqp_array_create(&place, (int64_t)nparts + 1, sizeof *place)) ||
-        (code = count_users(phase, nkeys, key, users, &o.n, &nneeds)) ||
-        (code = eqp_array_create(&o.bytes, o.n, sizeof *o.bytes)) ||
-        (code = eqp_array_create(&o.elements, o.n, sizeof *o.elements)) ||
-        (code = eqp_array_create(&o.first, o.n + 1, sizeof *o.first)) ||
-        (code = eqp_array_create(&o.home, o.n, sizeof *o.home)) ||
-        (code = eqp_array_create(&o.part, nneeds, sizeof *o.part))) {
-        goto done;
-    }
+    EQP_TRY(eqp__needs_keys(phase->needs, &nkeys, &key));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(users, phase->nblocks), EQP__ARRAY(place, nparts + 1)));
+    EQP_TRY(count_users(phase, nkeys, key, users, &o.n, &nneeds));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(o.bytes, o.n), EQP__ARRAY(o.elements, o.n), EQP__ARRAY(o.first, o.n + 1),
+                        EQP__ARRAY(o.home, o.n), EQP__ARRAY(o.part, nneeds)));
     place_blocks(phase, nparts, place, users, &o);
     for (int64_t k = 0, bytes = 0, elements = 0; k < o.n; k++) {
-        if ((code = eqp__traffic_add(&bytes, o.bytes[k], o.first[k + 1] - o.first[k])) ||
-            (code = eqp__traffic_add(&elements, o.elements[k], o.first[k + 1] - o.first[k]))) {
-            goto done;
-        }
+        EQP_TRY(eqp__traffic_add(&bytes, o.bytes[k], o.first[k + 1] - o.first[k]));
+        EQP_TRY(eqp__traffic_add(&elements, o.elements[k], o.first[k + 1] - o.first[k]));
     }
     for (int64_t i = 0; i < nkeys; i++) {
         const int64_t b = eqp__key_block(key[i]);
@@ -112,8 +98,7 @@ static int order_phase(eqp__evaluated_phase *phase, int nparts)
     o = (eqp__ordered){0};
 done:
     ordered_free(&o);
-    free(users);
-    free(place);
+    EQP__FREE(users, place);
     return code;
 }
 
@@ -142,10 +127,7 @@ static int count_neighbours(eqp_evaluation *e)
     int *last = NULL, *homes = NULL; /* [parts] last home that the part needs a block of, + 1; number of its homes */
     int code;
 
-    if ((code = eqp_array_create(&last, e->nparts, sizeof *last)) ||
-        (code = eqp_array_create(&homes, e->nparts, sizeof *homes))) {
-        goto done;
-    }
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(last, e->nparts), EQP__ARRAY(homes, e->nparts)));
     e->neighbours_max = 0;
     for (int home = 0; home < e->nparts; home++) {
         int users = 0;
@@ -166,8 +148,7 @@ static int count_neighbours(eqp_evaluation *e)
         e->neighbours_max = homes[p] > e->neighbours_max ? homes[p] : e->neighbours_max;
     }
 done:
-    free(last);
-    free(homes);
+    EQP__FREE(last, homes);
     return code;
 }
 
@@ -179,14 +160,15 @@ int eqp__evaluation_order(eqp_evaluation *e)
         return EQP_OK;
     }
     eqp__evaluation_forget_order(e);
-    for (int k = 0; code == EQP_OK && k < e->nphases; k++) {
-        code = order_phase(&e->phase[k], e->nparts);
+    for (int k = 0; k < e->nphases; k++) {
+        EQP_TRY(order_phase(&e->phase[k], e->nparts));
     }
-    if (code || (code = count_neighbours(e))) {
-        eqp__evaluation_forget_order(e);
-        return code;
-    }
+    EQP_TRY(count_neighbours(e));
     count_ghosts(e);
     e->is_ordered = 1;
-    return EQP_OK;
+done:
+    if (code) {
+        eqp__evaluation_forget_order(e);
+    }
+    return code;
 }

@@ -21,25 +21,13 @@ enum {
     CHUNK = 256
 };
 
-typedef struct writer {
-    unsigned char *at;
-} writer;
-
-static void put(writer *w, const void *value, size_t size)
+static void put(unsigned char **at, const void *value, size_t size)
 {
-    memcpy(w->at, value, size);
-    w->at += size;
+    memcpy(*at, value, size);
+    *at += size;
 }
 
-static void put_count(writer *w, int64_t value)
-{
-    put(w, &value, sizeof value);
-}
-
-static void put_small(writer *w, int32_t value)
-{
-    put(w, &value, sizeof value);
-}
+#define PUT(at, type, value) put((at), &(type){(value)}, sizeof(type))
 
 static int64_t flags_of(const eqp_evaluation *e, int ghosts)
 {
@@ -66,12 +54,8 @@ static int by_number(const void *a, const void *b)
 static int sort_blocks(const eqp__evaluated_phase *phase, int64_t nkeys, const uint64_t *key, numbered **list,
                        int64_t **first)
 {
-    int code;
-
-    if ((code = eqp_array_create(list, phase->nblocks, sizeof **list)) ||
-        (code = eqp_array_create(first, phase->nblocks + 1, sizeof **first))) {
-        return code;
-    }
+    EQP__CHECK(eqp_array_create(list, phase->nblocks, sizeof **list));
+    EQP__CHECK(eqp_array_create(first, phase->nblocks + 1, sizeof **first));
     for (int64_t i = 0; i < nkeys; i++) {
         (*first)[eqp__key_block(key[i]) + 1]++;
     }
@@ -83,42 +67,35 @@ static int sort_blocks(const eqp__evaluated_phase *phase, int64_t nkeys, const u
     return EQP_OK;
 }
 
-static int put_phase(writer *w, const eqp__evaluated_phase *phase, int nparts, int64_t nkeys, const uint64_t *key)
+static int put_phase(unsigned char **at, const eqp__evaluated_phase *phase, int nparts, int64_t nkeys,
+                     const uint64_t *key)
 {
     numbered *list = NULL;
     int64_t *first = NULL;
-    int code = sort_blocks(phase, nkeys, key, &list, &first);
+    int code;
 
-    if (code) {
-        goto done;
-    }
-    put(w, phase->meanwhile, (size_t)nparts * sizeof *phase->meanwhile);
-    put_count(w, phase->nblocks);
-    put_count(w, nkeys);
-    for (int64_t b = 0; b < phase->nblocks; b++) {
-        put_count(w, list[b].number);
-    }
-    for (int64_t b = 0; b < phase->nblocks; b++) {
-        put_count(w, phase->block[list[b].index].bytes);
-    }
-    for (int64_t b = 0; b < phase->nblocks; b++) {
-        put_count(w, phase->block[list[b].index].elements);
-    }
-    for (int64_t b = 0; b < phase->nblocks; b++) {
-        put_small(w, phase->block[list[b].index].home);
-    }
-    for (int64_t b = 0; b < phase->nblocks; b++) {
-        put_small(w, (int32_t)(first[list[b].index + 1] - first[list[b].index]));
+    EQP_TRY(sort_blocks(phase, nkeys, key, &list, &first));
+    put(at, phase->meanwhile, (size_t)nparts * sizeof *phase->meanwhile);
+    PUT(at, int64_t, phase->nblocks);
+    PUT(at, int64_t, nkeys);
+    for (int column = 0; column < 5; column++) {
+        for (int64_t b = 0; b < phase->nblocks; b++) {
+            const int64_t index = list[b].index;
+            const eqp__block *block = &phase->block[index];
+            if (column < 3) {
+                PUT(at, int64_t, column == 0 ? block->number : column == 1 ? block->bytes : block->elements);
+            } else {
+                PUT(at, int32_t, column == 3 ? block->home : (int32_t)(first[index + 1] - first[index]));
+            }
+        }
     }
     for (int64_t b = 0; b < phase->nblocks; b++) {
         for (int64_t i = first[list[b].index]; i < first[list[b].index + 1]; i++) {
-            const uint16_t part = (uint16_t)eqp__key_part(key[i]);
-            put(w, &part, sizeof part);
+            PUT(at, uint16_t, (uint16_t)eqp__key_part(key[i]));
         }
     }
 done:
-    free(list);
-    free(first);
+    EQP__FREE(list, first);
     return code;
 }
 
@@ -127,36 +104,28 @@ int eqp__evaluation_pack(eqp_evaluation *e, size_t *size, void **bytes)
     const uint64_t *key[EQP_PHASES_MAX];
     int64_t nkeys[EQP_PHASES_MAX];
     size_t total;
-    unsigned char *packed = NULL;
-    writer w;
+    unsigned char *packed = NULL, *at;
     int code = EQP_OK;
 
-    if (!e || !size || !bytes) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!e || !size || !bytes, EQP_ERR_ARGUMENT);
     total = HEADER * sizeof(int64_t) + (size_t)e->nparts * OF_PART + EQP__SEAL;
     for (int k = 0; k < e->nphases; k++) {
-        if ((code = eqp__needs_keys(e->phase[k].needs, &nkeys[k], &key[k]))) {
-            return code;
-        }
+        EQP__CHECK(eqp__needs_keys(e->phase[k].needs, &nkeys[k], &key[k]));
         total += (size_t)e->nparts * sizeof(double) + 2 * sizeof(int64_t) + (size_t)e->phase[k].nblocks * BLOCK_BYTES +
                  (size_t)nkeys[k] * NEED_BYTES;
     }
-    if ((code = eqp_array_create(&packed, (int64_t)total, 1))) {
-        return code;
-    }
-    w.at = packed;
-    put_count(&w, magic);
-    put_count(&w, e->nparts);
-    put_count(&w, e->nphases);
-    put_count(&w, flags_of(e, 0));
-    put_count(&w, flags_of(e, 1));
-    put(&w, e->load, (size_t)e->nparts * sizeof *e->load);
-    put(&w, e->common, (size_t)e->nparts * sizeof *e->common);
-    put(&w, e->held, (size_t)e->nparts * sizeof *e->held);
-    EQP_TRY(code);
+    EQP__CHECK(eqp_array_create(&packed, (int64_t)total, 1));
+    at = packed;
+    PUT(&at, int64_t, magic);
+    PUT(&at, int64_t, e->nparts);
+    PUT(&at, int64_t, e->nphases);
+    PUT(&at, int64_t, flags_of(e, 0));
+    PUT(&at, int64_t, flags_of(e, 1));
+    put(&at, e->load, (size_t)e->nparts * sizeof *e->load);
+    put(&at, e->common, (size_t)e->nparts * sizeof *e->common);
+    put(&at, e->held, (size_t)e->nparts * sizeof *e->held);
     for (int k = 0; k < e->nphases; k++) {
-        EQP_TRY(put_phase(&w, &e->phase[k], e->nparts, nkeys[k], key[k]));
+        EQP_TRY(put_phase(&at, &e->phase[k], e->nparts, nkeys[k], key[k]));
     }
     eqp__seal(packed, total);
     *size = total;
@@ -173,37 +142,18 @@ typedef struct columns {
     const unsigned char *meanwhile, *number, *bytes, *elements, *home, *users, *part;
 } columns;
 
-static int64_t count_at(const unsigned char *column, int64_t i)
-{
-    int64_t value;
-
-    memcpy(&value, column + i * (int64_t)sizeof value, sizeof value);
-    return value;
-}
-
-static int32_t small_at(const unsigned char *column, int64_t i)
-{
-    int32_t value;
-
-    memcpy(&value, column + i * (int64_t)sizeof value, sizeof value);
-    return value;
-}
-
-static double seconds_at(const unsigned char *column, int64_t i)
-{
-    double value;
-
-    memcpy(&value, column + i * (int64_t)sizeof value, sizeof value);
-    return value;
-}
-
-static int part_at(const unsigned char *column, int64_t i)
-{
-    uint16_t value;
-
-    memcpy(&value, column + i * (int64_t)sizeof value, sizeof value);
-    return value;
-}
+/* Entry i of a column of this type. */
+#define ENTRY_OF(name, type)                                                                                           \
+    static type name(const unsigned char *column, int64_t i)                                                           \
+    {                                                                                                                  \
+        type value;                                                                                                    \
+        memcpy(&value, column + i * (int64_t)sizeof value, sizeof value);                                              \
+        return value;                                                                                                  \
+    }
+ENTRY_OF(count_at, int64_t)
+ENTRY_OF(small_at, int32_t)
+ENTRY_OF(seconds_at, double)
+ENTRY_OF(part_at, uint16_t)
 
 static eqp__block block_at(const columns *c, int64_t b)
 {
@@ -216,17 +166,14 @@ static int find_columns(int nparts, size_t *size, const unsigned char **at, colu
     const size_t times = (size_t)nparts * sizeof(double), head = times + 2 * sizeof(int64_t);
     size_t left;
 
-    if (*size < head) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(*size < head, EQP_ERR_FORMAT);
     c->meanwhile = *at;
     c->nblocks = count_at(*at + times, 0);
     c->nneeds = count_at(*at + times, 1);
     left = *size - head;
-    if (c->nblocks < 0 || c->nneeds < 0 || (uint64_t)c->nblocks > left / BLOCK_BYTES ||
-        (uint64_t)c->nneeds > (left - (size_t)c->nblocks * BLOCK_BYTES) / NEED_BYTES) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(c->nblocks < 0 || c->nneeds < 0 || (uint64_t)c->nblocks > left / BLOCK_BYTES ||
+                     (uint64_t)c->nneeds > (left - (size_t)c->nblocks * BLOCK_BYTES) / NEED_BYTES,
+                 EQP_ERR_FORMAT);
     c->number = *at + head;
     c->bytes = c->number + (size_t)c->nblocks * sizeof(int64_t);
     c->elements = c->bytes + (size_t)c->nblocks * sizeof(int64_t);
@@ -242,9 +189,7 @@ static int check_parts(const columns *c, int64_t first, int64_t n, int nparts)
 {
     for (int64_t i = 0; i < n; i++) {
         const int part = part_at(c->part, first + i);
-        if (part >= nparts || (i > 0 && part <= part_at(c->part, first + i - 1))) {
-            return EQP_ERR_FORMAT;
-        }
+        EQP__FAIL_IF(part >= nparts || (i > 0 && part <= part_at(c->part, first + i - 1)), EQP_ERR_FORMAT);
     }
     return EQP_OK;
 }
@@ -255,29 +200,22 @@ static int check_columns(const eqp_evaluation *e, const eqp__evaluated_phase *ph
 
     for (int p = 0; p < e->nparts; p++) {
         const double seconds = seconds_at(c->meanwhile, p);
-        if (!(seconds >= 0) || !isfinite(phase->meanwhile[p] + seconds)) {
-            return EQP_ERR_FORMAT;
-        }
+        EQP__FAIL_IF(!(seconds >= 0) || !isfinite(phase->meanwhile[p] + seconds), EQP_ERR_FORMAT);
     }
     for (int64_t b = 0; b < c->nblocks; b++) {
         const eqp__block block = block_at(c, b);
         const int32_t users = small_at(c->users, b);
-        if ((b > 0 && block.number <= count_at(c->number, b - 1)) || block.bytes < 0 || block.elements < 0 ||
-            block.home < -1 || block.home >= e->nparts || users < 0 || users > c->nneeds - needs ||
-            check_parts(c, needs, users, e->nparts)) {
-            return EQP_ERR_FORMAT;
-        }
+        EQP__FAIL_IF((b > 0 && block.number <= count_at(c->number, b - 1)) || block.bytes < 0 || block.elements < 0 ||
+                         block.home < -1 || block.home >= e->nparts || users < 0 || users > c->nneeds - needs ||
+                         check_parts(c, needs, users, e->nparts),
+                     EQP_ERR_FORMAT);
         needs += users;
     }
-    if (needs != c->nneeds) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(needs != c->nneeds, EQP_ERR_FORMAT);
     for (int64_t b = 0; b < c->nblocks; b++) {
         const eqp__block block = block_at(c, b);
         index = eqp__evaluation_find(phase, block.number);
-        if (index >= 0 && !eqp__blocks_agree(&phase->block[index], &block)) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(index >= 0 && !eqp__blocks_agree(&phase->block[index], &block), EQP_ERR_DATA);
     }
     return EQP_OK;
 }
@@ -303,15 +241,12 @@ static int add_needs(eqp_needs *needs, int64_t index, const columns *c, int64_t 
 static int add_columns(eqp__evaluated_phase *phase, const columns *c)
 {
     int64_t first = 0, index;
-    int code;
 
     for (int64_t b = 0; b < c->nblocks; b++) {
         const eqp__block block = block_at(c, b);
         const int32_t users = small_at(c->users, b);
-        if ((code = eqp__evaluation_index(phase, block.number, &index)) ||
-            (code = add_needs(phase->needs, index, c, first, users))) {
-            return code;
-        }
+        EQP__CHECK(eqp__evaluation_index(phase, block.number, &index));
+        EQP__CHECK(add_needs(phase->needs, index, c, first, users));
         if (block.home >= 0) {
             phase->block[index] = block;
         }
@@ -323,24 +258,18 @@ static int add_columns(eqp__evaluated_phase *phase, const columns *c)
 /* Checks the header and the data of every part. */
 static int check_head(const eqp_evaluation *e, size_t size, const unsigned char *at)
 {
-    if (size < HEADER * sizeof(int64_t) || count_at(at, 0) != magic) {
-        return EQP_ERR_FORMAT;
-    }
-    if (count_at(at, 1) != e->nparts || count_at(at, 2) != e->nphases || count_at(at, 3) != flags_of(e, 0) ||
-        count_at(at, 4) != flags_of(e, 1)) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if ((size - HEADER * sizeof(int64_t)) / OF_PART < (size_t)e->nparts) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(size < HEADER * sizeof(int64_t) || count_at(at, 0) != magic, EQP_ERR_FORMAT);
+    EQP__FAIL_IF(count_at(at, 1) != e->nparts || count_at(at, 2) != e->nphases || count_at(at, 3) != flags_of(e, 0) ||
+                     count_at(at, 4) != flags_of(e, 1),
+                 EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF((size - HEADER * sizeof(int64_t)) / OF_PART < (size_t)e->nparts, EQP_ERR_FORMAT);
     for (int p = 0; p < e->nparts; p++) {
         const int64_t common = count_at(at, HEADER + (int64_t)e->nparts + p);
         const int64_t held = count_at(at, HEADER + 2 * (int64_t)e->nparts + p);
         const double load = seconds_at(at, HEADER + p);
-        if (!(load >= 0) || !isfinite(e->load[p] + load) || common < 0 || common > INT64_MAX - e->common[p] ||
-            held < 0 || held > INT64_MAX - e->held[p]) {
-            return EQP_ERR_FORMAT;
-        }
+        EQP__FAIL_IF(!(load >= 0) || !isfinite(e->load[p] + load) || common < 0 || common > INT64_MAX - e->common[p] ||
+                         held < 0 || held > INT64_MAX - e->held[p],
+                     EQP_ERR_FORMAT);
     }
     return EQP_OK;
 }
@@ -349,33 +278,21 @@ int eqp__evaluation_merge(eqp_evaluation *e, size_t size, const void *bytes)
 {
     const unsigned char *head = bytes, *at;
     columns c[EQP_PHASES_MAX];
-    int code;
 
-    if (!e || (size > 0 && !bytes)) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (!eqp__sealed(bytes, size)) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(!e || (size > 0 && !bytes), EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(!eqp__sealed(bytes, size), EQP_ERR_FORMAT);
     size -= EQP__SEAL;
-    if ((code = check_head(e, size, head))) {
-        return code;
-    }
+    EQP__CHECK(check_head(e, size, head));
     at = head + HEADER * sizeof(int64_t) + (size_t)e->nparts * OF_PART;
     size -= (size_t)(at - head);
     for (int k = 0; k < e->nphases; k++) {
-        if ((code = find_columns(e->nparts, &size, &at, &c[k])) || (code = check_columns(e, &e->phase[k], &c[k]))) {
-            return code;
-        }
+        EQP__CHECK(find_columns(e->nparts, &size, &at, &c[k]));
+        EQP__CHECK(check_columns(e, &e->phase[k], &c[k]));
     }
-    if (size > 0) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(size > 0, EQP_ERR_FORMAT);
     e->is_ordered = 0;
     for (int k = 0; k < e->nphases; k++) {
-        if ((code = add_columns(&e->phase[k], &c[k]))) {
-            return code;
-        }
+        EQP__CHECK(add_columns(&e->phase[k], &c[k]));
     }
     for (int p = 0; p < e->nparts; p++) {
         for (int k = 0; k < e->nphases; k++) {

@@ -4,8 +4,6 @@
 #include "network.h"
 #include "traffic.h"
 
-#include <equipoise/more/base.h>
-
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,25 +11,14 @@
 
 static void traffic_free(eqp_traffic *t)
 {
-    free(t->messages_sent);
-    free(t->messages_received);
-    free(t->bytes_sent);
-    free(t->bytes_received);
-    free(t->seconds);
+    EQP__FREE(t->messages_sent, t->messages_received, t->bytes_sent, t->bytes_received, t->seconds);
 }
 
 static int traffic_create(int nparts, eqp_traffic *t)
 {
-    int code;
-
-    if ((code = eqp_array_create(&t->messages_sent, nparts, sizeof *t->messages_sent)) ||
-        (code = eqp_array_create(&t->messages_received, nparts, sizeof *t->messages_received)) ||
-        (code = eqp_array_create(&t->bytes_sent, nparts, sizeof *t->bytes_sent)) ||
-        (code = eqp_array_create(&t->bytes_received, nparts, sizeof *t->bytes_received)) ||
-        (code = eqp_array_create(&t->seconds, nparts, sizeof *t->seconds))) {
-        return code; /* the caller frees */
-    }
-    return EQP_OK;
+    return EQP__ARRAYS(EQP__ARRAY(t->messages_sent, nparts), EQP__ARRAY(t->messages_received, nparts),
+                       EQP__ARRAY(t->bytes_sent, nparts), EQP__ARRAY(t->bytes_received, nparts),
+                       EQP__ARRAY(t->seconds, nparts));
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -92,24 +79,6 @@ typedef struct besides {
     double *before;   /* [parts] scratch */
 } besides;
 
-static void besides_free(besides *b)
-{
-    free(b->overhead);
-    free(b->hidden);
-    free(b->before);
-}
-
-static int besides_create(int nparts, int nlevels, besides *b)
-{
-    int code;
-
-    EQP_TRY(eqp_array_create(&b->overhead, nparts, sizeof *b->overhead));
-    EQP_TRY(eqp_array_create(&b->hidden, (int64_t)nparts * nlevels, sizeof *b->hidden));
-    EQP_TRY(eqp_array_create(&b->before, (int64_t)nparts * nlevels, sizeof *b->before));
-done:
-    return code;
-}
-
 static double at_speed(const eqp_evaluation *e, int p, double seconds)
 {
     return e->speed ? seconds / e->speed[p] : seconds;
@@ -165,18 +134,10 @@ static int summarise(const eqp_evaluation *e, const eqp_exchange_plan *plan, con
 static void add_traffic(const eqp_evaluation *e, const eqp_traffic *from, const eqp_traffic *to)
 {
     for (int p = 0; p < e->nparts; p++) {
-        if (to->messages_sent) {
-            to->messages_sent[p] += from->messages_sent[p];
-        }
-        if (to->messages_received) {
-            to->messages_received[p] += from->messages_received[p];
-        }
-        if (to->bytes_sent) {
-            to->bytes_sent[p] += from->bytes_sent[p];
-        }
-        if (to->bytes_received) {
-            to->bytes_received[p] += from->bytes_received[p];
-        }
+        eqp__add_if(to->messages_sent, p, from->messages_sent[p]);
+        eqp__add_if(to->messages_received, p, from->messages_received[p]);
+        eqp__add_if(to->bytes_sent, p, from->bytes_sent[p]);
+        eqp__add_if(to->bytes_received, p, from->bytes_received[p]);
         if (to->seconds) {
             to->seconds[p] += from->seconds[p];
         }
@@ -193,20 +154,18 @@ static int count_phase(const eqp_evaluation *e, const eqp__evaluated_phase *coun
     const eqp__ordered *o = &counted->ordered;
     const eqp_phase phase = {counted->back, o->n, o->bytes, o->home, o->first, o->part};
     const size_t bytes = (size_t)e->nparts * sizeof *b->before;
-    int code;
 
     for (int level = 0; level < family->nlevels; level++) {
         memcpy(b->before + (int64_t)level * e->nparts, sum[level].seconds, bytes);
     }
-    EQP_TRY(eqp__traffic_count(&phase, e->nparts, family, network, sum));
+    EQP__CHECK(eqp__traffic_count(&phase, e->nparts, family, network, sum));
     for (int level = 0; level < family->nlevels; level++) {
         for (int p = 0; p < e->nparts; p++) {
             const int64_t at = (int64_t)level * e->nparts + p;
             b->hidden[at] += fmin(sum[level].seconds[p] - b->before[at], at_speed(e, p, counted->meanwhile[p]));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Counts all phases and common data for a family of plans: result[level], and the traffic of the first. */
@@ -214,28 +173,29 @@ static int evaluate(const eqp_evaluation *e, const eqp_network *network, const e
                     const eqp_traffic *traffic, eqp_evaluated *result)
 {
     eqp_traffic sum[EQP__LEVELS_MAX] = {{0}};
+    const int64_t slab = (int64_t)e->nparts * family->nlevels;
     besides b = {0};
-    int code = besides_create(e->nparts, family->nlevels, &b);
+    int code;
 
-    for (int level = 0; code == EQP_OK && level < family->nlevels; level++) {
-        if ((code = traffic_create(e->nparts, &sum[level]))) {
-            break;
-        }
-        code = eqp__exchange_count_all(e->common, e->nparts, network, &sum[level]);
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(b.overhead, e->nparts), EQP__ARRAY(b.hidden, slab), EQP__ARRAY(b.before, slab)));
+    for (int level = 0; level < family->nlevels; level++) {
+        EQP_TRY(traffic_create(e->nparts, &sum[level]));
+        EQP_TRY(eqp__exchange_count_all(e->common, e->nparts, network, &sum[level]));
     }
-    for (int k = 0; code == EQP_OK && k < e->nphases; k++) {
-        code = count_phase(e, &e->phase[k], network, family, sum, &b);
+    for (int k = 0; k < e->nphases; k++) {
+        EQP_TRY(count_phase(e, &e->phase[k], network, family, sum, &b));
     }
-    for (int level = 0; code == EQP_OK && level < family->nlevels; level++) {
+    for (int level = 0; level < family->nlevels; level++) {
         const eqp_exchange_plan plan = {family->stages, family->broadcast[level], family->node};
         const double *hidden = b.hidden + (int64_t)level * e->nparts;
         add_overhead(e, network, &sum[level], b.overhead, hidden);
-        code = summarise(e, &plan, &sum[level], b.overhead, hidden, &result[level]);
+        EQP_TRY(summarise(e, &plan, &sum[level], b.overhead, hidden, &result[level]));
     }
-    if (code == EQP_OK && traffic) {
+    if (traffic) {
         add_traffic(e, &sum[0], traffic);
     }
-    besides_free(&b);
+done:
+    EQP__FREE(b.overhead, b.hidden, b.before);
     for (int level = 0; level < EQP__LEVELS_MAX; level++) {
         traffic_free(&sum[level]);
     }
@@ -246,15 +206,13 @@ int eqp__evaluation_by_plan(eqp_evaluation *e, const eqp_network *network, const
                             const eqp_traffic *traffic, eqp_evaluated *result)
 {
     eqp__stages stages;
-    int code;
 
-    if (!e || !network || !eqp__network_valid(network) || !result || eqp__stages_make(plan, e->nparts, &stages)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!e || !network || !eqp__network_valid(network) || !result ||
+                     eqp__stages_make(plan, e->nparts, &stages),
+                 EQP_ERR_ARGUMENT);
     const eqp__plan_family family = {plan->stages, plan->node, 1, {plan->broadcast}};
-    if ((code = eqp__evaluation_order(e)) || (traffic && (code = eqp__traffic_check(traffic, e->nparts)))) {
-        return code;
-    }
+    EQP__CHECK(eqp__evaluation_order(e));
+    EQP__CHECK(traffic ? eqp__traffic_check(traffic, e->nparts) : EQP_OK);
     return evaluate(e, network, &family, traffic, result);
 }
 
@@ -262,9 +220,7 @@ int eqp__evaluation_by_plan(eqp_evaluation *e, const eqp_network *network, const
 static int evaluate_each(eqp_evaluation *e, const eqp_network *network, int nplans, const eqp_exchange_plan *plan,
                          eqp_evaluated *found)
 {
-    int code;
-
-    EQP_TRY(eqp__evaluation_order(e));
+    EQP__CHECK(eqp__evaluation_order(e));
     for (int i = 0; i < nplans; i++) {
         int index[EQP__LEVELS_MAX];
         eqp_evaluated level[EQP__LEVELS_MAX];
@@ -272,13 +228,12 @@ static int evaluate_each(eqp_evaluation *e, const eqp_network *network, int npla
             continue;
         }
         const eqp__plan_family family = eqp__plan_family_of(nplans, plan, i, index);
-        EQP_TRY(evaluate(e, network, &family, NULL, level));
+        EQP__CHECK(evaluate(e, network, &family, NULL, level));
         for (int k = 0; k < family.nlevels; k++) {
             found[index[k]] = level[k];
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__evaluation_best(eqp_evaluation *e, const eqp_network *network, eqp_evaluated *result)
@@ -299,9 +254,7 @@ static int add_turns(double times, const eqp_evaluated *turn, eqp_evaluated *sum
 {
     const int64_t ghosts = times_count(times, turn->ghosts_total), bytes = times_count(times, turn->bytes_total);
 
-    if (ghosts > INT64_MAX - sum->ghosts_total || bytes > INT64_MAX - sum->bytes_total) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(ghosts > INT64_MAX - sum->ghosts_total || bytes > INT64_MAX - sum->bytes_total, EQP_ERR_OVERFLOW);
     sum->plan = turn->plan;
     sum->ghosts_total += ghosts;
     sum->bytes_total += bytes;
@@ -325,16 +278,14 @@ static int add_turns(double times, const eqp_evaluated *turn, eqp_evaluated *sum
 static int add_up_cycle(int nphases, const double *times, const eqp_evaluated *turn, eqp_evaluated *result)
 {
     eqp_evaluated sum = {.load_max = 0.0};
-    int code;
 
     for (int k = 0; k < nphases; k++) {
-        EQP_TRY(add_turns(times[k], &turn[k], &sum));
+        EQP__CHECK(add_turns(times[k], &turn[k], &sum));
     }
-    EQP_TRY(isfinite(sum.step_seconds) && isfinite(sum.load_max) ? EQP_OK : EQP_ERR_OVERFLOW);
+    EQP__FAIL_IF(!isfinite(sum.step_seconds) || !isfinite(sum.load_max), EQP_ERR_OVERFLOW);
     sum.imbalance = sum.load_max > sum.load_mean ? sum.load_max / sum.load_mean - 1.0 : 0.0;
     *result = sum;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static bool can_be_cycle(int nphases, const double *times, eqp_evaluation *const *evaluation)
@@ -351,16 +302,14 @@ static bool can_be_cycle(int nphases, const double *times, eqp_evaluation *const
 static int find_cheapest(int nphases, const double *times, int nplans, const eqp_evaluated *turn, int *best)
 {
     eqp_evaluated least = {.step_seconds = INFINITY}, cycle;
-    int code;
 
     *best = 0;
     for (int i = 0; i < nplans; i++) {
-        EQP_TRY(add_up_cycle(nphases, times, turn + (size_t)i * (size_t)nphases, &cycle));
+        EQP__CHECK(add_up_cycle(nphases, times, turn + (size_t)i * (size_t)nphases, &cycle));
         *best = cycle.step_seconds < least.step_seconds ? i : *best;
         least = cycle.step_seconds < least.step_seconds ? cycle : least;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Evaluates a cycle by the plan with the best total. turn: [EQP_EXCHANGE_PLANS_MAX][nphases]. */
@@ -370,18 +319,14 @@ static int evaluate_cycle(int nphases, const double *times, eqp_evaluation *cons
     eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
     eqp_evaluated of_plan[EQP_EXCHANGE_PLANS_MAX];
     const int nplans = wanted ? 1 : eqp__exchange_plans(e[0]->nparts, network, plan);
-    int code = EQP_OK;
-
     for (int k = 0; k < nphases; k++) {
-        EQP_TRY(wanted ? eqp__evaluation_by_plan(e[k], network, wanted, NULL, of_plan)
-                       : evaluate_each(e[k], network, nplans, plan, of_plan));
+        EQP__CHECK(wanted ? eqp__evaluation_by_plan(e[k], network, wanted, NULL, of_plan)
+                          : evaluate_each(e[k], network, nplans, plan, of_plan));
         for (int i = 0; i < nplans; i++) {
             turn[i * nphases + k] = of_plan[i];
         }
     }
-    EQP_TRY(find_cheapest(nphases, times, nplans, turn, best));
-done:
-    return code;
+    return find_cheapest(nphases, times, nplans, turn, best);
 }
 
 int eqp_evaluation_cycle(int nphases, const double *times, eqp_evaluation *const *evaluation,
@@ -391,9 +336,8 @@ int eqp_evaluation_cycle(int nphases, const double *times, eqp_evaluation *const
     eqp_evaluated *room = NULL;
     int best, code;
 
-    if (!can_be_cycle(nphases, times, evaluation) || !network || !eqp__network_valid(network) || !result) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!can_be_cycle(nphases, times, evaluation) || !network || !eqp__network_valid(network) || !result,
+                 EQP_ERR_ARGUMENT);
     EQP_TRY(eqp_array_create(&room, EQP_EXCHANGE_PLANS_MAX * (int64_t)nphases, sizeof *room));
     EQP_TRY(evaluate_cycle(nphases, times, evaluation, network, plan, room, &best));
     EQP_TRY(add_up_cycle(nphases, times, room + (size_t)best * (size_t)nphases, result));

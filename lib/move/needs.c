@@ -5,7 +5,7 @@
  * together are at most twice as long as the set. */
 #include "needs.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,15 +39,10 @@ int eqp_needs_create(int nparts, eqp_needs **needs)
     eqp_needs *s = NULL;
     int code;
 
-    if (nparts < 1 || nparts > EQP__PARTS_MAX || !needs) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if ((code = eqp_array_create(&s, 1, sizeof *s)) ||
-        (code = eqp_array_create(&s->filter, 1 << FILTER_BITS, sizeof *s->filter)) ||
-        (code = eqp_array_create(&s->buffer, BUFFER_FIRST, sizeof *s->buffer)) ||
-        (code = eqp_array_create(&s->spare, BUFFER_FIRST, sizeof *s->spare))) {
-        goto done;
-    }
+    EQP__FAIL_IF(nparts < 1 || nparts > EQP__PARTS_MAX || !needs, EQP_ERR_ARGUMENT);
+    EQP_TRY(eqp_array_create(&s, 1, sizeof *s));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(s->filter, 1 << FILTER_BITS), EQP__ARRAY(s->buffer, BUFFER_FIRST),
+                        EQP__ARRAY(s->spare, BUFFER_FIRST)));
     s->nparts = nparts;
     s->capacity = BUFFER_FIRST;
     memset(s->filter, 0xff, sizeof *s->filter << FILTER_BITS);
@@ -60,9 +55,7 @@ done:
 
 static void forget_view(eqp_needs *s)
 {
-    free(s->block);
-    free(s->first);
-    free(s->part);
+    EQP__FREE(s->block, s->first, s->part);
     s->block = s->first = NULL;
     s->part = NULL;
 }
@@ -86,10 +79,7 @@ void eqp_needs_free(eqp_needs *s)
     for (int r = 0; r < s->nruns; r++) {
         free(s->runs[r].key);
     }
-    free(s->filter);
-    free(s->buffer);
-    free(s->spare);
-    free(s);
+    EQP__FREE(s->filter, s->buffer, s->spare, s);
 }
 
 /* One pass of a radix sort, stable. */
@@ -143,9 +133,7 @@ static int merge_last(eqp_needs *s)
     const int64_t end = w;
     uint64_t *key = realloc(a->key, (size_t)end * sizeof *key);
 
-    if (!key) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!key, EQP_ERR_MEMORY);
     while (i > 0 && j > 0) {
         const uint64_t x = key[i - 1], y = b->key[j - 1];
         key[--w] = x > y ? x : y;
@@ -174,9 +162,7 @@ static int push_run(eqp_needs *s)
         return EQP_OK;
     }
     r->key = malloc((size_t)s->nbuffer * sizeof *r->key);
-    if (!r->key) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!r->key, EQP_ERR_MEMORY);
     memcpy(r->key, s->buffer, (size_t)s->nbuffer * sizeof *r->key);
     r->n = s->nbuffer;
     s->nruns++;
@@ -188,14 +174,10 @@ static int grow_buffer(eqp_needs *s)
 {
     uint64_t *larger = realloc(s->buffer, (size_t)s->capacity * 4 * sizeof *larger), *spare;
 
-    if (!larger) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!larger, EQP_ERR_MEMORY);
     s->buffer = larger;
     spare = realloc(s->spare, (size_t)s->capacity * 4 * sizeof *spare);
-    if (!spare) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP__FAIL_IF(!spare, EQP_ERR_MEMORY);
     s->spare = spare;
     s->capacity *= 4;
     return EQP_OK;
@@ -203,8 +185,6 @@ static int grow_buffer(eqp_needs *s)
 
 static int make_room(eqp_needs *s)
 {
-    int code = EQP_OK;
-
     sort_buffer(s);
     if (s->nbuffer <= s->capacity / 2) {
         return EQP_OK;
@@ -214,9 +194,7 @@ static int make_room(eqp_needs *s)
     }
     /* failed merges may have left extra runs */
     while (s->nruns >= 2 && (s->nruns == RUNS_MAX || s->runs[s->nruns - 2].n < 2 * s->runs[s->nruns - 1].n)) {
-        if ((code = merge_last(s))) {
-            return code;
-        }
+        EQP__CHECK(merge_last(s));
     }
     return push_run(s);
 }
@@ -225,27 +203,19 @@ int eqp_needs_add(eqp_needs *needs, int64_t n, const int64_t *block, const int *
 {
     int wrong = 0;
 
-    if (!needs || n < 0 || (n > 0 && (!block || !part))) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!needs || n < 0 || (n > 0 && (!block || !part)), EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < n; i++) {
         wrong |= block[i] < 0 || block[i] > EQP__BLOCK_MAX || part[i] < 0 || part[i] >= needs->nparts;
     }
-    if (wrong) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(wrong, EQP_ERR_ARGUMENT);
     for (int64_t i = 0; i < n; i++) {
         const uint64_t key = (uint64_t)block[i] << EQP__PART_BITS | (uint64_t)part[i];
         uint64_t *recent = &needs->filter[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - FILTER_BITS)];
-        int code;
-        if (*recent == key) {
-            continue;
+        if (*recent != key) {
+            EQP__CHECK(needs->nbuffer == needs->capacity ? make_room(needs) : EQP_OK);
+            needs->buffer[needs->nbuffer++] = key;
+            *recent = key;
         }
-        if (needs->nbuffer == needs->capacity && (code = make_room(needs))) {
-            return code;
-        }
-        needs->buffer[needs->nbuffer++] = key;
-        *recent = key;
     }
     return EQP_OK;
 }
@@ -253,45 +223,33 @@ int eqp_needs_add(eqp_needs *needs, int64_t n, const int64_t *block, const int *
 /* Merges everything into one run, if there is any. */
 static int gather(eqp_needs *s)
 {
-    int code;
-
     sort_buffer(s);
-    if (s->nruns == RUNS_MAX && (code = merge_last(s))) {
-        return code;
-    }
-    if ((code = push_run(s))) {
-        return code;
-    }
+    EQP__CHECK(s->nruns == RUNS_MAX ? merge_last(s) : EQP_OK);
+    EQP__CHECK(push_run(s));
     while (s->nruns > 1) {
-        if ((code = merge_last(s))) {
-            return code;
-        }
+        EQP__CHECK(merge_last(s));
     }
     return EQP_OK;
 }
 
 int eqp__needs_keys(eqp_needs *needs, int64_t *n, const uint64_t **keys)
 {
-    const int code = gather(needs);
-
-    if (code == EQP_OK) {
-        *n = needs->nruns > 0 ? needs->runs[0].n : 0;
-        *keys = needs->nruns > 0 ? needs->runs[0].key : NULL;
-    }
-    return code;
+    EQP__CHECK(gather(needs));
+    *n = needs->nruns > 0 ? needs->runs[0].n : 0;
+    *keys = needs->nruns > 0 ? needs->runs[0].key : NULL;
+    return EQP_OK;
 }
 
 static int make_view(eqp_needs *s, int64_t n, const uint64_t *key)
 {
     int64_t nblocks = 0;
-    int code;
 
     for (int64_t i = 0; i < n; i++) {
         nblocks += i == 0 || eqp__key_block(key[i]) != eqp__key_block(key[i - 1]);
     }
-    if ((code = eqp_array_create(&s->block, nblocks, sizeof *s->block)) ||
-        (code = eqp_array_create(&s->first, nblocks + 1, sizeof *s->first)) ||
-        (code = eqp_array_create(&s->part, n, sizeof *s->part))) {
+    const int code =
+        EQP__ARRAYS(EQP__ARRAY(s->block, nblocks), EQP__ARRAY(s->first, nblocks + 1), EQP__ARRAY(s->part, n));
+    if (code) {
         forget_view(s);
         return code;
     }
@@ -312,16 +270,12 @@ int eqp_needs_view_get(eqp_needs *needs, eqp_needs_view *view)
 {
     const uint64_t *key;
     int64_t n;
-    int code;
 
-    if (!needs || !view) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!needs || !view, EQP_ERR_ARGUMENT);
     if (!needs->part || needs->nbuffer > 0 || needs->nruns > 1) {
         forget_view(needs);
-        if ((code = eqp__needs_keys(needs, &n, &key)) || (code = make_view(needs, n, key))) {
-            return code;
-        }
+        EQP__CHECK(eqp__needs_keys(needs, &n, &key));
+        EQP__CHECK(make_view(needs, n, key));
     }
     *view =
         (eqp_needs_view){.nblocks = needs->nblocks, .block = needs->block, .first = needs->first, .part = needs->part};

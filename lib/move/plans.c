@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exchange plans: names, and the list of plans worth trying. */
+/* Exchange plans: names, strides of their stages, and the list of plans worth trying. */
 #include "needs.h"
 #include "traffic.h"
 
@@ -60,9 +60,7 @@ int eqp_exchange_plan_parse(const char *name, eqp_exchange_plan *plan)
     eqp_exchange_plan read = EQP_EXCHANGE_PLAN_DEFAULTS;
     int found = 0;
 
-    if (!name || !plan) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!name || !plan, EQP_ERR_ARGUMENT);
     for (int s = 0; s < NSTAGES && !found; s++) {
         found = skip_word(&name, stages_name[s]);
         read.stages = (eqp_stages)s;
@@ -73,10 +71,46 @@ int eqp_exchange_plan_parse(const char *name, eqp_exchange_plan *plan)
     if (found && skip_word(&name, "+node/")) {
         found = (read.node = skip_number(&name)) > 0;
     }
-    if (!found || *name) {
-        return EQP_ERR_UNKNOWN;
-    }
+    EQP__FAIL_IF(!found || *name, EQP_ERR_UNKNOWN);
     *plan = read;
+    return EQP_OK;
+}
+
+/* Smallest s with s * s >= n: ceil(n / s) - 1 + s - 1 is then as small as it gets. */
+static int root_above(int n)
+{
+    int s = 1;
+
+    while ((int64_t)s * s < n) {
+        s++;
+    }
+    return s;
+}
+
+int eqp__stages_make(const eqp_exchange_plan *plan, int nparts, eqp__stages *stages)
+{
+    eqp__stages s = {0};
+
+    EQP__FAIL_IF(!plan || !stages || nparts < 1 || nparts > EQP__PARTS_MAX || plan->node < 1 || plan->broadcast < 0 ||
+                     nparts % plan->node != 0 || plan->stages < EQP_STAGES_DIRECT || plan->stages > EQP_STAGES_LOG,
+                 EQP_ERR_ARGUMENT);
+    s.node = plan->node;
+    s.nnodes = nparts / plan->node;
+    if (plan->stages == EQP_STAGES_LOG) {
+        int stride = 1;
+        while (stride < (s.nnodes + 1) / 2) {
+            stride *= 2;
+        }
+        for (; stride > 1; stride /= 2) {
+            s.stride[s.n++] = stride;
+        }
+    } else if (plan->stages == EQP_STAGES_TWO && root_above(s.nnodes) > 1 && root_above(s.nnodes) < s.nnodes) {
+        s.stride[s.n++] = root_above(s.nnodes);
+    }
+    if (s.nnodes > 1) {
+        s.stride[s.n++] = 1;
+    }
+    *stages = s;
     return EQP_OK;
 }
 

@@ -9,7 +9,7 @@
 
 #include "network.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,15 +44,10 @@ static int64_t rows_of(const ledger *l, int stage)
 static void ledger_free(ledger *l)
 {
     for (int j = 0; j < l->stages.n; j++) {
-        free(l->stage[j].seen);
-        free(l->stage[j].sent);
-        free(l->stage[j].received);
-        free(l->stage[j].messages_sent);
-        free(l->stage[j].messages_received);
+        EQP__FREE(l->stage[j].seen, l->stage[j].sent, l->stage[j].received, l->stage[j].messages_sent,
+                  l->stage[j].messages_received);
     }
-    free(l->hot_bytes);
-    free(l->hot_blocks);
-    free(l->block);
+    EQP__FREE(l->hot_bytes, l->hot_blocks, l->block);
 }
 
 static int stage_create(ledger *l, int j)
@@ -60,20 +55,14 @@ static int stage_create(ledger *l, int j)
     const int64_t slab = (int64_t)l->nlevels * l->nparts;
     const int span = j > 0 ? l->stages.stride[j - 1] : l->stages.nnodes;
     way_stage *s = &l->stage[j];
-    int code;
 
     s->stride = l->stages.stride[j];
     s->mask = (s->stride & (s->stride - 1)) == 0 ? -s->stride : 0;
     s->radix = (span + s->stride - 1) / s->stride;
     s->row = (s->radix + WORD_BITS - 1) / WORD_BITS;
-    if ((code = eqp_array_create(&s->seen, l->nlevels * rows_of(l, j) * s->row, sizeof *s->seen)) ||
-        (code = eqp_array_create(&s->sent, slab, sizeof *s->sent)) ||
-        (code = eqp_array_create(&s->received, slab, sizeof *s->received)) ||
-        (code = eqp_array_create(&s->messages_sent, slab, sizeof *s->messages_sent)) ||
-        (code = eqp_array_create(&s->messages_received, slab, sizeof *s->messages_received))) {
-        return code;
-    }
-    return EQP_OK;
+    return EQP__ARRAYS(EQP__ARRAY(s->seen, l->nlevels * rows_of(l, j) * s->row), EQP__ARRAY(s->sent, slab),
+                       EQP__ARRAY(s->received, slab), EQP__ARRAY(s->messages_sent, slab),
+                       EQP__ARRAY(s->messages_received, slab));
 }
 
 /* Orders blocks by home with a counting sort, unless they already are. */
@@ -89,10 +78,7 @@ static int order_by_home(ledger *l)
     if (ordered >= phase->nblocks) {
         return EQP_OK;
     }
-    if ((code = eqp_array_create(&place, (int64_t)l->nparts + 1, sizeof *place)) ||
-        (code = eqp_array_create(&l->block, phase->nblocks, sizeof *l->block))) {
-        goto done;
-    }
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(place, l->nparts + 1), EQP__ARRAY(l->block, phase->nblocks)));
     for (int64_t b = 0; b < phase->nblocks; b++) {
         place[phase->home[b] + 1]++;
     }
@@ -110,18 +96,15 @@ done:
 static int ledger_create(ledger *l)
 {
     const eqp_exchange_plan plan = {l->family->stages, 0, l->family->node};
-    int code = eqp__stages_make(&plan, l->nparts, &l->stages);
 
+    EQP__CHECK(eqp__stages_make(&plan, l->nparts, &l->stages));
     l->nlevels = l->family->nlevels;
-    for (int j = 0; code == EQP_OK && j < l->stages.n; j++) {
-        code = stage_create(l, j);
+    for (int j = 0; j < l->stages.n; j++) {
+        EQP__CHECK(stage_create(l, j));
     }
-    if (code || (code = eqp_array_create(&l->hot_bytes, (int64_t)(l->nlevels + 1) * l->nparts, sizeof(int64_t))) ||
-        (code = eqp_array_create(&l->hot_blocks, (int64_t)(l->nlevels + 1) * l->stages.node, sizeof(int64_t))) ||
-        (code = order_by_home(l))) {
-        return code;
-    }
-    return EQP_OK;
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(l->hot_bytes, (int64_t)(l->nlevels + 1) * l->nparts),
+                           EQP__ARRAY(l->hot_blocks, (int64_t)(l->nlevels + 1) * l->stages.node)));
+    return order_by_home(l);
 }
 
 /* First plan that does not broadcast a block with this many users; nlevels if all do. */
@@ -252,26 +235,22 @@ static void walk(ledger *l)
     }
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Adds one stage of one part. */
 static void record(const eqp_traffic *t, const eqp_network *network, int part, int64_t messages_sent,
                    int64_t messages_received, int64_t bytes_sent, int64_t bytes_received)
 {
-    if (t->messages_sent) {
-        t->messages_sent[part] += messages_sent;
-    }
-    if (t->messages_received) {
-        t->messages_received[part] += messages_received;
-    }
-    if (t->bytes_sent) {
-        t->bytes_sent[part] += bytes_sent;
-    }
-    if (t->bytes_received) {
-        t->bytes_received[part] += bytes_received;
-    }
+    eqp__add_if(t->messages_sent, part, messages_sent);
+    eqp__add_if(t->messages_received, part, messages_received);
+    eqp__add_if(t->bytes_sent, part, bytes_sent);
+    eqp__add_if(t->bytes_received, part, bytes_received);
     if (t->seconds) {
-        const int64_t messages = messages_sent > messages_received ? messages_sent : messages_received;
-        const int64_t bytes = bytes_sent > bytes_received ? bytes_sent : bytes_received;
-        t->seconds[part] += network->alpha * (double)messages + network->beta * (double)bytes;
+        t->seconds[part] += network->alpha * (double)larger(messages_sent, messages_received) +
+                            network->beta * (double)larger(bytes_sent, bytes_received);
     }
 }
 
@@ -349,9 +328,7 @@ int eqp__traffic_check(const eqp_traffic *t, int nparts)
 
     for (int k = 0; k < 4; k++) {
         for (int p = 0; array[k] && p < nparts; p++) {
-            if (array[k][p] > INT64_MAX / 4) {
-                return EQP_ERR_OVERFLOW;
-            }
+            EQP__FAIL_IF(array[k][p] > INT64_MAX / 4, EQP_ERR_OVERFLOW);
         }
     }
     return EQP_OK;
@@ -361,24 +338,19 @@ int eqp__phase_check(const eqp_phase *phase, int nparts)
 {
     int64_t sum = 0;
 
-    if (!phase || nparts < 1 || phase->nblocks < 0 ||
-        (phase->nblocks > 0 && (!phase->bytes || !phase->home || !phase->first || phase->first[0] < 0))) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!phase || nparts < 1 || phase->nblocks < 0 ||
+                     (phase->nblocks > 0 && (!phase->bytes || !phase->home || !phase->first || phase->first[0] < 0)),
+                 EQP_ERR_ARGUMENT);
     for (int64_t b = 0; b < phase->nblocks; b++) {
-        if (phase->bytes[b] < 0 || phase->home[b] < 0 || phase->home[b] >= nparts ||
-            phase->first[b + 1] < phase->first[b] || (phase->first[b + 1] > phase->first[b] && !phase->part)) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP__FAIL_IF(phase->bytes[b] < 0 || phase->home[b] < 0 || phase->home[b] >= nparts ||
+                         phase->first[b + 1] < phase->first[b] ||
+                         (phase->first[b + 1] > phase->first[b] && !phase->part),
+                     EQP_ERR_ARGUMENT);
         for (int64_t i = phase->first[b]; i < phase->first[b + 1]; i++) {
             const int least = i > phase->first[b] ? phase->part[i - 1] + 1 : 0;
-            if (phase->part[i] < least || phase->part[i] >= nparts) {
-                return EQP_ERR_ARGUMENT;
-            }
+            EQP__FAIL_IF(phase->part[i] < least || phase->part[i] >= nparts, EQP_ERR_ARGUMENT);
         }
-        if (eqp__traffic_add(&sum, phase->bytes[b], phase->first[b + 1] - phase->first[b])) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(eqp__traffic_add(&sum, phase->bytes[b], phase->first[b + 1] - phase->first[b]), EQP_ERR_OVERFLOW);
     }
     return EQP_OK;
 }
@@ -387,13 +359,9 @@ int eqp__exchange_count(const eqp_phase *phase, int nparts, const eqp_exchange_p
                         const eqp_traffic *traffic)
 {
     EQP_REQUIRE(plan && plan->broadcast >= 0 && traffic && (!traffic->seconds || network));
-    eqp__plan_family family;
-    int code;
-
-    if ((code = eqp__phase_check(phase, nparts)) || (code = eqp__traffic_check(traffic, nparts))) {
-        return code;
-    }
-    family = (eqp__plan_family){plan->stages, plan->node, 1, {plan->broadcast}};
+    EQP__CHECK(eqp__phase_check(phase, nparts));
+    EQP__CHECK(eqp__traffic_check(traffic, nparts));
+    const eqp__plan_family family = {plan->stages, plan->node, 1, {plan->broadcast}};
     return eqp__traffic_count(phase, nparts, &family, network, traffic);
 }
 
@@ -401,20 +369,12 @@ int eqp__exchange_count_all(const int64_t *bytes, int nparts, const eqp_network 
 {
     int64_t all = 0;
 
-    if (!bytes || nparts < 1 || !traffic || (traffic->seconds && !network)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(!bytes || nparts < 1 || !traffic || (traffic->seconds && !network), EQP_ERR_ARGUMENT);
     for (int p = 0; p < nparts; p++) {
-        if (bytes[p] < 0) {
-            return EQP_ERR_ARGUMENT;
-        }
-        if (eqp__traffic_add(&all, bytes[p], 1)) {
-            return EQP_ERR_OVERFLOW;
-        }
+        EQP__FAIL_IF(bytes[p] < 0, EQP_ERR_ARGUMENT);
+        EQP__FAIL_IF(eqp__traffic_add(&all, bytes[p], 1), EQP_ERR_OVERFLOW);
     }
-    if (eqp__traffic_check(traffic, nparts)) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(eqp__traffic_check(traffic, nparts), EQP_ERR_OVERFLOW);
     if (all > 0) {
         record_lane(bytes, 0, 1, nparts, network, traffic);
     }

@@ -4,6 +4,7 @@
 #ifndef EQUIPOISE_MOVE_TRAFFIC_H
 #define EQUIPOISE_MOVE_TRAFFIC_H
 
+#include "base/internal.h"
 #include "move/evaluation.h"
 #include "stages.h"
 
@@ -34,11 +35,17 @@ int eqp__traffic_count(const eqp_phase *phase, int nparts, const eqp__plan_famil
 /* Adds a block to such a sum. EQP_OK or EQP_ERR_OVERFLOW. */
 static inline int eqp__traffic_add(int64_t *sum, int64_t size, int64_t users)
 {
-    if (size > (EQP__TRAFFIC_MAX - *sum) / (users > 1 ? users : 1)) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP__FAIL_IF(size > (EQP__TRAFFIC_MAX - *sum) / (users > 1 ? users : 1), EQP_ERR_OVERFLOW);
     *sum += size * (users > 1 ? users : 1);
     return EQP_OK;
+}
+
+/* Adds to one part's sum, unless it is not wanted. */
+static inline void eqp__add_if(int64_t *sum, int part, int64_t n)
+{
+    if (sum) {
+        sum[part] += n;
+    }
 }
 
 /* Checks that one or several phases can be added without overflow. EQP_OK or EQP_ERR_OVERFLOW. */
