@@ -99,11 +99,8 @@ static int close_agreement(const eqp__agreement *a, int64_t *least, eqp_message 
 
 int eqp__agree_begin(MPI_Comm comm, int code, int n, const int64_t *least, eqp__agreement *a)
 {
-    const int failed = open_agreement(comm, code, n, least, a);
 
-    if (failed) {
-        return failed;
-    }
+    EQP__CHECK(open_agreement(comm, code, n, least, a));
     return EQP__MPI(MPI_Iallreduce(a->mine, a->all, 1 + n, MPI_INT64_T, MPI_MIN, comm, &a->request));
 }
 
@@ -116,11 +113,8 @@ int eqp__agree_end(eqp__agreement *a, int64_t *least)
 int eqp__agree_least(MPI_Comm comm, int code, int n, int64_t *least, eqp_message *message)
 {
     eqp__agreement a;
-    const int failed = open_agreement(comm, code, n, least, &a);
 
-    if (failed) {
-        return failed;
-    }
+    EQP__CHECK(open_agreement(comm, code, n, least, &a));
     EQP__CHECK(EQP__MPI(EQP__WAITS(MPI_Allreduce(a.mine, a.all, 1 + n, MPI_INT64_T, MPI_MIN, comm))));
     return close_agreement(&a, least, message);
 }

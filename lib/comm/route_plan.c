@@ -91,9 +91,8 @@ static int take_block(eqp__inspector *in, const eqp__traveller *t, int64_t n, co
 {
     eqp__traveller own = *t;
     int64_t start = 0;
-    const int code = reserve(in, n);
 
-    EQP__CHECK(code);
+    EQP__CHECK(reserve(in, n));
     while (start < n && node_of(in, rank[start]) < in->route->me) {
         start++;
     }
@@ -358,11 +357,8 @@ int eqp__route_meet_first(MPI_Comm comm, int code, int64_t plan[2])
 {
     eqp_messenger *messenger = NULL;
     int alone;
-    const int found = eqp__attached_messenger(comm, EQP__ROUTE_STAGES, code, &messenger);
 
-    if (found) {
-        return found;
-    }
+    EQP__CHECK(eqp__attached_messenger(comm, EQP__ROUTE_STAGES, code, &messenger));
     code = eqp__messenger_exchange(messenger, code, 2, plan, &alone);
     return !code && eqp__pair_differs(plan) ? EQP_ERR_ARGUMENT : code;
 }

@@ -5,7 +5,6 @@
 #include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/messenger.h"
-#include "comm/plan.h"
 
 #include <equipoise/more/comm.h>
 
@@ -91,11 +90,8 @@ static int put_all(const transfer *t)
 static int carry(transfer *t, int purpose, int code, int64_t *most, int *alone)
 {
     int64_t least[3] = {0};
-    const int found = eqp__attached_messenger(t->comm, purpose, code, &t->messenger);
 
-    if (found) {
-        return found;
-    }
+    EQP__CHECK(eqp__attached_messenger(t->comm, purpose, code, &t->messenger));
     code = code ? code : check_send(t);
     code = code ? code : put_all(t);
     eqp__put_value(least, (int64_t)t->size);
@@ -198,50 +194,35 @@ done:
     return code;
 }
 
-static int open_transfer(MPI_Comm comm, size_t size, transfer *t)
-{
-    *t = (transfer){.comm = comm, .size = size};
-    return eqp__comm_shape(comm, &t->rank, &t->nranks);
-}
-
 int eqp__send(MPI_Comm comm, int code, size_t size, const int64_t *count, const void *send, int64_t *from,
               int64_t *nrecv, void *recv)
 {
-    transfer t;
-    const int failed = open_transfer(comm, size, &t);
+    transfer t = {.comm = comm, .size = size, .send_count = count, .send = send};
 
-    t.send_count = count;
-    t.send = send;
-    return failed ? failed : send_new(&t, EQP__SINGLE_SENDS, code, NULL, from, nrecv, recv);
+    EQP__CHECK(eqp__comm_shape(comm, &t.rank, &t.nranks));
+    return send_new(&t, EQP__SINGLE_SENDS, code, NULL, from, nrecv, recv);
 }
 
 int eqp__exchange(MPI_Comm comm, int code, size_t size, const int64_t *send_count, const void *send,
                   const int64_t *recv_count, void *recv)
 {
-    transfer t;
-    const int failed = open_transfer(comm, size, &t);
+    transfer t = {.comm = comm, .size = size, .send_count = send_count, .recv_count = recv_count, .send = send};
 
-    t.send_count = send_count;
-    t.recv_count = recv_count;
-    t.send = send;
-    return failed ? failed : send_known(&t, code, recv);
+    EQP__CHECK(eqp__comm_shape(comm, &t.rank, &t.nranks));
+    return send_known(&t, code, recv);
 }
 
 static int send_by_rank(MPI_Comm comm, int purpose, int code, size_t size, int64_t n, const int *dest, const void *send,
                         int64_t *most, int64_t *nrecv, void *recv)
 {
     eqp_move_plan *plan = NULL;
-    transfer t;
-    const int failed = open_transfer(comm, size, &t);
+    transfer t = {.comm = comm, .size = size, .send = send};
 
-    if (failed) {
-        return failed;
-    }
+    EQP__CHECK(eqp__comm_shape(comm, &t.rank, &t.nranks));
     code = code > 0 ? EQP_ERR_ARGUMENT : code;
     code = code ? code : eqp_move_plan_create(n, dest, t.nranks, &plan);
-    t.send_count = eqp__move_plan_arrays(plan).count;
-    t.send_order = eqp__move_plan_arrays(plan).order;
-    t.send = send;
+    t.send_count = plan ? plan->count : NULL;
+    t.send_order = plan ? plan->order : NULL;
     code = send_new(&t, purpose, code, most, NULL, nrecv, recv);
     eqp_move_plan_free(plan);
     return code;
@@ -261,25 +242,60 @@ int eqp_send_sparse(MPI_Comm comm, int code, size_t element_size, int64_t n, con
 
 /* ---- along a plan ---- */
 
+int eqp_move_plan_create(int64_t n, const int *dest, int nranks, eqp_move_plan **plan)
+{
+    eqp_move_plan *p = NULL;
+    int code;
+
+    EQP__FAIL_IF(n < 0 || nranks < 1 || (n > 0 && !dest) || !plan, EQP_ERR_ARGUMENT);
+    EQP_TRY(eqp_array_create(&p, 1, sizeof *p));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(p->order, n), EQP__ARRAY(p->count, nranks), EQP__ARRAY(p->offset, nranks + 1)));
+    p->n = n;
+    p->nranks = nranks;
+    for (int64_t i = 0; i < n; i++) {
+        EQP_TRY(dest[i] < 0 || dest[i] >= nranks ? EQP_ERR_ARGUMENT : EQP_OK);
+        p->count[dest[i]]++;
+    }
+    for (int r = 0; r < nranks; r++) {
+        p->offset[r + 1] = p->offset[r] + p->count[r];
+    }
+    /* The offsets serve as fill marks and are then moved back by one. */
+    for (int64_t i = 0; i < n; i++) {
+        p->order[p->offset[dest[i]]++] = i;
+    }
+    memmove(p->offset + 1, p->offset, (size_t)nranks * sizeof *p->offset);
+    p->offset[0] = 0;
+    *plan = p;
+    p = NULL;
+done:
+    eqp_move_plan_free(p);
+    return code;
+}
+
+void eqp_move_plan_free(eqp_move_plan *plan)
+{
+    if (plan) {
+        EQP__FREE(plan->order, plan->count, plan->offset, plan);
+    }
+}
+
 static int check_plan(const eqp_move_plan *plan, int nranks)
 {
-    return plan && eqp__move_plan_arrays(plan).nranks == nranks ? EQP_OK : EQP_ERR_ARGUMENT;
+    return plan && plan->nranks == nranks ? EQP_OK : EQP_ERR_ARGUMENT;
 }
 
 int eqp_move_counts(MPI_Comm comm, const eqp_move_plan *plan, int64_t *recv_count, int64_t *nrecv)
 {
-    const int64_t *const count = eqp__move_plan_arrays(plan).count;
     int64_t sum = 0;
     int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
     EQP__CHECK(code);
-    code = check_plan(plan, nranks);
-    code = code ? code : recv_count ? EQP_OK : EQP_ERR_ARGUMENT;
+    code = recv_count ? check_plan(plan, nranks) : EQP_ERR_ARGUMENT;
     for (int r = 0; r < nranks && !code; r++) { /* limits the sum over the senders */
-        code = count[r] > INT64_MAX / nranks ? EQP_ERR_OVERFLOW : EQP_OK;
+        code = plan->count[r] > INT64_MAX / nranks ? EQP_ERR_OVERFLOW : EQP_OK;
     }
     EQP_TRY(eqp_agree(comm, code, NULL));
-    EQP_TRY(EQP__MPI(EQP__WAITS(MPI_Alltoall(count, 1, MPI_INT64_T, recv_count, 1, MPI_INT64_T, comm))));
+    EQP_TRY(EQP__MPI(EQP__WAITS(MPI_Alltoall(plan->count, 1, MPI_INT64_T, recv_count, 1, MPI_INT64_T, comm))));
     (void)eqp__sum_counts(nranks, recv_count, 1, &sum);
     if (nrecv) {
         *nrecv = sum;
@@ -288,32 +304,34 @@ done:
     return code;
 }
 
+/* A transfer from the items of a plan; *code: EQP_ERR_ARGUMENT unless the plan is one for these ranks. */
+static int open_move(MPI_Comm comm, const eqp_move_plan *plan, size_t size, const void *send, transfer *t, int *code)
+{
+    *t = (transfer){.comm = comm, .size = size, .send = send};
+    EQP__CHECK(eqp__comm_shape(comm, &t->rank, &t->nranks));
+    *code = *code ? *code : check_plan(plan, t->nranks);
+    t->send_count = plan ? plan->count : NULL;
+    t->send_order = plan ? plan->order : NULL;
+    return EQP_OK;
+}
+
 int eqp__move_new(MPI_Comm comm, int code, const eqp_move_plan *plan, size_t element_size, const void *send,
                   int64_t *recv_count, int64_t *nrecv, void *recv)
 {
-    const eqp_move_view view = eqp__move_plan_arrays(plan);
     transfer t;
-    const int failed = open_transfer(comm, element_size, &t);
 
-    t.send_count = view.count;
-    t.send_order = view.order;
-    t.send = send;
-    code = code ? code : check_plan(plan, t.nranks);
-    return failed ? failed : send_new(&t, EQP__SINGLE_SENDS, code, NULL, recv_count, nrecv, recv);
+    EQP__CHECK(open_move(comm, plan, element_size, send, &t, &code));
+    return send_new(&t, EQP__SINGLE_SENDS, code, NULL, recv_count, nrecv, recv);
 }
 
 int eqp__move_apply(MPI_Comm comm, int code, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
                     const void *send, void *recv)
 {
-    const eqp_move_view view = eqp__move_plan_arrays(plan);
     transfer t;
-    const int failed = open_transfer(comm, element_size, &t);
 
-    t.send_count = view.count;
-    t.send_order = view.order;
+    EQP__CHECK(open_move(comm, plan, element_size, send, &t, &code));
     t.recv_count = recv_count;
-    t.send = send;
-    return failed ? failed : send_known(&t, code ? code : check_plan(plan, t.nranks), recv);
+    return send_known(&t, code, recv);
 }
 
 int eqp_move_apply(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
@@ -325,15 +343,14 @@ int eqp_move_apply(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv
 int eqp__move_return(MPI_Comm comm, int code, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
                      const void *send, void *recv)
 {
-    const eqp_move_view view = eqp__move_plan_arrays(plan);
     transfer t;
-    const int failed = open_transfer(comm, element_size, &t);
 
+    EQP__CHECK(open_move(comm, plan, element_size, send, &t, &code));
+    t.recv_count = t.send_count;
+    t.recv_order = t.send_order;
     t.send_count = recv_count;
-    t.recv_count = view.count;
-    t.recv_order = view.order;
-    t.send = send;
-    return failed ? failed : send_known(&t, code ? code : check_plan(plan, t.nranks), recv);
+    t.send_order = NULL;
+    return send_known(&t, code, recv);
 }
 
 int eqp_move_return(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,

@@ -34,6 +34,15 @@ int eqp__gather_all(MPI_Comm comm, int code, size_t element_size, int64_t n, con
 /* Sums counts; EQP_ERR_ARGUMENT for a negative count, EQP_ERR_OVERFLOW if the bytes exceed the address space. */
 int eqp__sum_counts(int nranks, const int64_t *count, size_t size, int64_t *sum);
 
+/* Items in the order of their destinations. */
+struct eqp_move_plan {
+    int64_t n;       /* items */
+    int nranks;      /* destinations */
+    int64_t *order;  /* [n] item at each place of the send buffer: by destination, else in the old order */
+    int64_t *count;  /* [nranks] items for each destination */
+    int64_t *offset; /* [nranks + 1] place of the first item for each destination */
+};
+
 /* The first array along a plan, by eqp__send(). recv_count: [ranks], as from eqp_move_counts() */
 int eqp__move_new(MPI_Comm comm, int code, const eqp_move_plan *plan, size_t element_size, const void *send,
                   int64_t *recv_count, int64_t *nrecv, void *recv);

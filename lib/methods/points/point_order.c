@@ -2,7 +2,6 @@
 /* Moves items to their places along a Hilbert curve, and back. */
 #include "base/internal.h"
 #include "comm/agree.h"
-#include "comm/plan.h"
 #include "comm/send.h"
 #include "methods/points/points.h"
 
@@ -369,7 +368,7 @@ int64_t eqp_point_order_count(const eqp_point_order *order)
 static int make_arrivals(const eqp_point_order *order, size_t element_size, const void *send, const void *recv,
                          bool forth, char **column)
 {
-    const int64_t nhome = eqp__move_plan_arrays(order->plan).n, there = order->n;
+    const int64_t nhome = order->plan->n, there = order->n;
     const bool can_be = element_size >= 1 && (send != NULL || (forth ? nhome : there) == 0) &&
                         (recv != NULL || (forth ? there : nhome) == 0);
 
