@@ -19,9 +19,8 @@ int eqp__file_open(const char *path, int *fd, int64_t *size, eqp_message *messag
     struct stat status;
     FILE *stream = NULL;
     int opened = -1;
-    const int code = eqp_input_open(path, &stream, message);
 
-    EQP__CHECK(code);
+    EQP__CHECK(eqp_input_open(path, &stream, message));
     opened = fcntl(fileno(stream), F_DUPFD_CLOEXEC, 0);
     if (opened < 0 || fstat(opened, &status) != 0) {
         eqp_message_set(message, "%s: %s", path, strerror(errno));

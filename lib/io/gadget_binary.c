@@ -104,9 +104,8 @@ static int find_record(const reader *r, int64_t at, record *found, eqp_message *
 {
     unsigned char word[4];
     uint32_t length;
-    int rc = eqp__source_read(&r->source, word, sizeof word, at, message);
 
-    EQP__CHECK(rc);
+    EQP__CHECK(eqp__source_read(&r->source, word, sizeof word, at, message));
     length = eqp__get_u32(word, r->big);
     for (int64_t bytes = length; bytes <= r->source.size - at - 8; bytes += (int64_t)1 << 32) {
         EQP__CHECK(eqp__source_read(&r->source, word, sizeof word, at + 4 + bytes, message));

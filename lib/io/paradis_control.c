@@ -35,163 +35,118 @@ typedef struct row {
     double low, high; /* inclusive bounds */
 } row;
 
-#define AT(member) offsetof(eqp_paradis_control, member)
 #define POSITIVE DBL_MIN, DBL_MAX
+#define FROM_0 0, DBL_MAX
 #define ANY -DBL_MAX, DBL_MAX
-#define NUMBER 0, INT_MAX
+#define COUNT 0, INT_MAX
+#define FROM_TO(low, high) low, high
 
-static const row table[] = {
-    {"networkChecksum", NAME, AT(checksum), 1, 0, 0},
-    {"Layout", HEADING, 0, 0, 0, 0},
-    {"numXdoms", INT, AT(domains[0]), 1, 1, INT_MAX},
-    {"numYdoms", INT, AT(domains[1]), 1, 1, INT_MAX},
-    {"numZdoms", INT, AT(domains[2]), 1, 1, INT_MAX},
-    {"numXcells", INT, AT(cells[0]), 1, 3, 1 << 20},
-    {"numYcells", INT, AT(cells[1]), 1, 3, 1 << 20},
-    {"numZcells", INT, AT(cells[2]), 1, 3, 1 << 20},
-    {"xBoundType", INT, AT(boundary[0]), 1, 0, 1},
-    {"yBoundType", INT, AT(boundary[1]), 1, 0, 1},
-    {"zBoundType", INT, AT(boundary[2]), 1, 0, 1},
-    {"decompType", INT, AT(decomposition), 1, 1, 2},
-    {"DLBfreq", INT, AT(balance_every), 1, NUMBER},
-    {"Time", HEADING, 0, 0, 0, 0},
-    {"cycleStart", LONG, AT(first_step), 1, 0, 1e15},
-    {"maxstep", LONG, AT(steps), 1, 0, 1e15},
-    {"timeNow", REAL, AT(time), 1, 0, DBL_MAX},
-    {"timestepIntegrator", NAME, AT(integrator), 1, 0, 0},
-    {"nextDT", DERIVED, AT(next_dt), 1, POSITIVE},
-    {"maxDT", REAL, AT(max_dt), 1, POSITIVE},
-    {"dtIncrementFact", REAL, AT(dt_increment), 1, 1, DBL_MAX},
-    {"dtDecrementFact", REAL, AT(dt_decrement), 1, DBL_MIN, 1 - DBL_EPSILON},
-    {"rTol", DERIVED, AT(tolerance), 1, POSITIVE},
-    {"Discretisation and topology", HEADING, 0, 0, 0, 0},
-    {"maxSeg", DERIVED, AT(max_seg), 1, POSITIVE},
-    {"minSeg", DERIVED, AT(min_seg), 1, POSITIVE},
-    {"remeshRule", INT, AT(remesh_rule), 1, NUMBER},
-    {"rann", DERIVED, AT(annihilation), 1, POSITIVE},
-    {"splitMultiNodeFreq", INT, AT(split_every), 1, NUMBER},
-    {"collisionMethod", INT, AT(collision_method), 1, NUMBER},
-    {"enableCrossSlip", INT, AT(cross_slip), 1, -1, INT_MAX},
-    {"Material and mobility", HEADING, 0, 0, 0, 0},
-    {"shearModulus", REAL, AT(shear_modulus), 1, POSITIVE},
-    {"pois", REAL, AT(poisson), 1, -1 + DBL_EPSILON, 0.5 - DBL_EPSILON},
-    {"burgMag", REAL, AT(burgers), 1, POSITIVE},
-    {"rc", DERIVED, AT(core_radius), 1, POSITIVE},
-    {"Ecore", DERIVED, AT(core_energy), 1, ANY},
-    {"mobilityLaw", NAME, AT(mobility), 1, 0, 0},
-    {"MobScrew", REAL, AT(mobility_screw), 1, 0, DBL_MAX},
-    {"MobEdge", REAL, AT(mobility_edge), 1, 0, DBL_MAX},
-    {"MobClimb", REAL, AT(mobility_climb), 1, 0, DBL_MAX},
-    {"MobClimbJunc", REAL, AT(climb_junction), 1, ANY},
-    {"shearVelocity", REAL, AT(shear_velocity), 1, 0, DBL_MAX},
-    {"MobRelaxX", REAL, AT(relax[0]), 1, 0, DBL_MAX},
-    {"MobRelaxY", REAL, AT(relax[1]), 1, 0, DBL_MAX},
-    {"MobRelaxZ", REAL, AT(relax[2]), 1, 0, DBL_MAX},
-    {"MobRelaxScaleByLength", INT, AT(relax_by_length), 1, NUMBER},
-    {"cOVERa", REAL, AT(c_over_a), 1, POSITIVE},
-    {"HCP_A_Basal_EdgeDrag", REAL, AT(hcp_edge[0]), 1, 0, DBL_MAX},
-    {"HCP_A_Basal_ScrewDrag", REAL, AT(hcp_screw[0]), 1, 0, DBL_MAX},
-    {"HCP_A_Prismatic_EdgeDrag", REAL, AT(hcp_edge[1]), 1, 0, DBL_MAX},
-    {"HCP_A_Prismatic_ScrewDrag", REAL, AT(hcp_screw[1]), 1, 0, DBL_MAX},
-    {"HCP_A_1stPyramidal_EdgeDrag", REAL, AT(hcp_edge[2]), 1, 0, DBL_MAX},
-    {"HCP_A_1stPyramidal_ScrewDrag", REAL, AT(hcp_screw[2]), 1, 0, DBL_MAX},
-    {"HCP_C_Prismatic_EdgeDrag", REAL, AT(hcp_edge[3]), 1, 0, DBL_MAX},
-    {"HCP_C_Prismatic_ScrewDrag", REAL, AT(hcp_screw[3]), 1, 0, DBL_MAX},
-    {"HCP_CpA_Prismatic_EdgeDrag", REAL, AT(hcp_edge[4]), 1, 0, DBL_MAX},
-    {"HCP_CpA_Prismatic_ScrewDrag", REAL, AT(hcp_screw[4]), 1, 0, DBL_MAX},
-    {"HCP_CpA_1stPyramidal_EdgeDrag", REAL, AT(hcp_edge[5]), 1, 0, DBL_MAX},
-    {"HCP_CpA_1stPyramidal_ScrewDrag", REAL, AT(hcp_screw[5]), 1, 0, DBL_MAX},
-    {"HCP_CpA_2ndPyramidal_EdgeDrag", REAL, AT(hcp_edge[6]), 1, 0, DBL_MAX},
-    {"HCP_CpA_2ndPyramidal_ScrewDrag", REAL, AT(hcp_screw[6]), 1, 0, DBL_MAX},
-    {"HCP_Sessile_ScrewDrag", REAL, AT(hcp_climb), 1, 0, DBL_MAX},
-    {"HCP_LineDrag", REAL, AT(hcp_line), 1, 0, DBL_MAX},
-    {"TempK", REAL, AT(temperature), 1, 0, DBL_MAX},
-    {"pressure", REAL, AT(pressure), 1, ANY},
-    {"MobG0", REAL, AT(modulus_0), 1, 0, DBL_MAX},
-    {"TaDragEdge110", REAL, AT(ta_edge[0]), 1, 0, DBL_MAX},
-    {"TaDragEdge112", REAL, AT(ta_edge[1]), 1, 0, DBL_MAX},
-    {"TaDragScrew110", REAL, AT(ta_screw[0]), 1, 0, DBL_MAX},
-    {"TaDragScrew112T", REAL, AT(ta_screw[1]), 1, 0, DBL_MAX},
-    {"TaDragScrew112AT", REAL, AT(ta_screw[2]), 1, 0, DBL_MAX},
-    {"TaDragLine", REAL, AT(ta_line), 1, 0, DBL_MAX},
-    {"TaDragClimbEdge", REAL, AT(ta_climb_edge), 1, 0, DBL_MAX},
-    {"TaDragClimbScrew", REAL, AT(ta_climb_screw), 1, 0, DBL_MAX},
-    {"TaDragParam110K", REAL, AT(ta_k[0]), 1, 0, DBL_MAX},
-    {"TaDragParam110B", REAL, AT(ta_b[0]), 1, 0, DBL_MAX},
-    {"TaDragParam110alpha", REAL, AT(ta_alpha[0]), 1, 0, DBL_MAX},
-    {"TaDragParam112TK", REAL, AT(ta_k[1]), 1, 0, DBL_MAX},
-    {"TaDragParam112TB", REAL, AT(ta_b[1]), 1, 0, DBL_MAX},
-    {"TaDragParam112Talpha", REAL, AT(ta_alpha[1]), 1, 0, DBL_MAX},
-    {"TaDragParam112ATK", REAL, AT(ta_k[2]), 1, 0, DBL_MAX},
-    {"TaDragParam112ATB", REAL, AT(ta_b[2]), 1, 0, DBL_MAX},
-    {"TaDragParam112ATalpha", REAL, AT(ta_alpha[2]), 1, 0, DBL_MAX},
-    {"Load", HEADING, 0, 0, 0, 0},
-    {"loadType", INT, AT(load_type), 1, NUMBER},
-    {"eRate", REAL, AT(strain_rate), 1, ANY},
-    {"eAmp", REAL, AT(strain_amplitude), 1, 0, DBL_MAX},
-    {"edotdir", REAL, AT(direction), 3, ANY},
-    {"appliedStress", REAL, AT(stress), 6, ANY},
-    {"totpStn", REAL, AT(plastic_strain), 6, ANY},
-    {"End", HEADING, 0, 0, 0, 0},
-    {"networkChecksum", NAME, AT(checksum), 1, 0, 0}, /* repeated at the end, which shows that the file is complete */
-};
+/* R: kind, key, member, number of values, inclusive bounds, default; H: heading of a group in written files. The
+ * checksum is repeated at the end, which shows that a file is complete. */
+#define PARAMETERS(R, H)                                                                                               \
+    R(NAME, networkChecksum, checksum, 1, ANY, "")                                                                     \
+    H(Layout)                                                                                                          \
+    R(INT, numXdoms, domains[0], 1, FROM_TO(1, INT_MAX), 1)                                                            \
+    R(INT, numYdoms, domains[1], 1, FROM_TO(1, INT_MAX), 1)                                                            \
+    R(INT, numZdoms, domains[2], 1, FROM_TO(1, INT_MAX), 1)                                                            \
+    R(INT, numXcells, cells[0], 1, FROM_TO(3, 1 << 20), 3)                                                             \
+    R(INT, numYcells, cells[1], 1, FROM_TO(3, 1 << 20), 3)                                                             \
+    R(INT, numZcells, cells[2], 1, FROM_TO(3, 1 << 20), 3)                                                             \
+    R(INT, xBoundType, boundary[0], 1, FROM_TO(0, 1), 0)                                                               \
+    R(INT, yBoundType, boundary[1], 1, FROM_TO(0, 1), 0)                                                               \
+    R(INT, zBoundType, boundary[2], 1, FROM_TO(0, 1), 0)                                                               \
+    R(INT, decompType, decomposition, 1, FROM_TO(1, 2), 2)                                                             \
+    R(INT, DLBfreq, balance_every, 1, COUNT, 3)                                                                        \
+    H(Time)                                                                                                            \
+    R(LONG, cycleStart, first_step, 1, FROM_TO(0, 1e15), 0)                                                            \
+    R(LONG, maxstep, steps, 1, FROM_TO(0, 1e15), 100)                                                                  \
+    R(REAL, timeNow, time, 1, FROM_0, 0)                                                                               \
+    R(NAME, timestepIntegrator, integrator, 1, ANY, "trapezoid")                                                       \
+    R(DERIVED, nextDT, next_dt, 1, POSITIVE, NAN)                                                                      \
+    R(REAL, maxDT, max_dt, 1, POSITIVE, 1e-7)                                                                          \
+    R(REAL, dtIncrementFact, dt_increment, 1, FROM_TO(1, DBL_MAX), 1.2)                                                \
+    R(REAL, dtDecrementFact, dt_decrement, 1, FROM_TO(DBL_MIN, 1 - DBL_EPSILON), 0.5)                                  \
+    R(DERIVED, rTol, tolerance, 1, POSITIVE, NAN)                                                                      \
+    H(Discretisation and topology)                                                                                     \
+    R(DERIVED, maxSeg, max_seg, 1, POSITIVE, NAN)                                                                      \
+    R(DERIVED, minSeg, min_seg, 1, POSITIVE, NAN)                                                                      \
+    R(INT, remeshRule, remesh_rule, 1, COUNT, 2)                                                                       \
+    R(DERIVED, rann, annihilation, 1, POSITIVE, NAN)                                                                   \
+    R(INT, splitMultiNodeFreq, split_every, 1, COUNT, 1)                                                               \
+    R(INT, collisionMethod, collision_method, 1, COUNT, 2)                                                             \
+    R(INT, enableCrossSlip, cross_slip, 1, FROM_TO(-1, INT_MAX), -1)                                                   \
+    H(Material and mobility)                                                                                           \
+    R(REAL, shearModulus, shear_modulus, 1, POSITIVE, 6.488424e10)                                                     \
+    R(REAL, pois, poisson, 1, FROM_TO(-1 + DBL_EPSILON, 0.5 - DBL_EPSILON), 0.3327533)                                 \
+    R(REAL, burgMag, burgers, 1, POSITIVE, 2.875401e-10)                                                               \
+    R(DERIVED, rc, core_radius, 1, POSITIVE, NAN)                                                                      \
+    R(DERIVED, Ecore, core_energy, 1, ANY, NAN)                                                                        \
+    R(NAME, mobilityLaw, mobility, 1, ANY, "BCC_0")                                                                    \
+    R(REAL, MobScrew, mobility_screw, 1, FROM_0, 10)                                                                   \
+    R(REAL, MobEdge, mobility_edge, 1, FROM_0, 10)                                                                     \
+    R(REAL, MobClimb, mobility_climb, 1, FROM_0, 0.01)                                                                 \
+    R(REAL, MobClimbJunc, climb_junction, 1, ANY, 1)                                                                   \
+    R(REAL, shearVelocity, shear_velocity, 1, FROM_0, 3400)                                                            \
+    R(REAL, MobRelaxX, relax[0], 1, FROM_0, 1)                                                                         \
+    R(REAL, MobRelaxY, relax[1], 1, FROM_0, 1)                                                                         \
+    R(REAL, MobRelaxZ, relax[2], 1, FROM_0, 1)                                                                         \
+    R(INT, MobRelaxScaleByLength, relax_by_length, 1, COUNT, 1)                                                        \
+    R(REAL, cOVERa, c_over_a, 1, POSITIVE, 1.568)                                                                      \
+    R(REAL, HCP_A_Basal_EdgeDrag, hcp_edge[0], 1, FROM_0, 1.18434387898773e-4)                                         \
+    R(REAL, HCP_A_Basal_ScrewDrag, hcp_screw[0], 1, FROM_0, 1.65421659553579e-4)                                       \
+    R(REAL, HCP_A_Prismatic_EdgeDrag, hcp_edge[1], 1, FROM_0, 5.69513923115224e-5)                                     \
+    R(REAL, HCP_A_Prismatic_ScrewDrag, hcp_screw[1], 1, FROM_0, 7.15096201802962e-5)                                   \
+    R(REAL, HCP_A_1stPyramidal_EdgeDrag, hcp_edge[2], 1, FROM_0, 7.28268834977848e-5)                                  \
+    R(REAL, HCP_A_1stPyramidal_ScrewDrag, hcp_screw[2], 1, FROM_0, 1.05154866364405e-4)                                \
+    R(REAL, HCP_C_Prismatic_EdgeDrag, hcp_edge[3], 1, FROM_0, 2.36868775797546e-3)                                     \
+    R(REAL, HCP_C_Prismatic_ScrewDrag, hcp_screw[3], 1, FROM_0, 2.36868775797546e-3)                                   \
+    R(REAL, HCP_CpA_Prismatic_EdgeDrag, hcp_edge[4], 1, FROM_0, 2.36868775797546e-3)                                   \
+    R(REAL, HCP_CpA_Prismatic_ScrewDrag, hcp_screw[4], 1, FROM_0, 2.36868775797546e-3)                                 \
+    R(REAL, HCP_CpA_1stPyramidal_EdgeDrag, hcp_edge[5], 1, FROM_0, 2.36868775797546e-3)                                \
+    R(REAL, HCP_CpA_1stPyramidal_ScrewDrag, hcp_screw[5], 1, FROM_0, 2.36868775797546e-3)                              \
+    R(REAL, HCP_CpA_2ndPyramidal_EdgeDrag, hcp_edge[6], 1, FROM_0, 2.36868775797546e-3)                                \
+    R(REAL, HCP_CpA_2ndPyramidal_ScrewDrag, hcp_screw[6], 1, FROM_0, 2.36868775797546e-3)                              \
+    R(REAL, HCP_Sessile_ScrewDrag, hcp_climb, 1, FROM_0, 23.6868)                                                      \
+    R(REAL, HCP_LineDrag, hcp_line, 1, FROM_0, 5e-6)                                                                   \
+    R(REAL, TempK, temperature, 1, FROM_0, 600)                                                                        \
+    R(REAL, pressure, pressure, 1, ANY, 0)                                                                             \
+    R(REAL, MobG0, modulus_0, 1, FROM_0, 49e9)                                                                         \
+    R(REAL, TaDragEdge110, ta_edge[0], 1, FROM_0, 2.8532e-4)                                                           \
+    R(REAL, TaDragEdge112, ta_edge[1], 1, FROM_0, 2.8532e-4)                                                           \
+    R(REAL, TaDragScrew110, ta_screw[0], 1, FROM_0, 0.034239)                                                          \
+    R(REAL, TaDragScrew112T, ta_screw[1], 1, FROM_0, 0.017119)                                                         \
+    R(REAL, TaDragScrew112AT, ta_screw[2], 1, FROM_0, 0.11641)                                                         \
+    R(REAL, TaDragLine, ta_line, 1, FROM_0, 2.8532e-6)                                                                 \
+    R(REAL, TaDragClimbEdge, ta_climb_edge, 1, FROM_0, 342.39)                                                         \
+    R(REAL, TaDragClimbScrew, ta_climb_screw, 1, FROM_0, 34.239)                                                       \
+    R(REAL, TaDragParam110K, ta_k[0], 1, FROM_0, 9000)                                                                 \
+    R(REAL, TaDragParam110B, ta_b[0], 1, FROM_0, 0.15)                                                                 \
+    R(REAL, TaDragParam110alpha, ta_alpha[0], 1, FROM_0, 1)                                                            \
+    R(REAL, TaDragParam112TK, ta_k[1], 1, FROM_0, 2200)                                                                \
+    R(REAL, TaDragParam112TB, ta_b[1], 1, FROM_0, 0.2)                                                                 \
+    R(REAL, TaDragParam112Talpha, ta_alpha[1], 1, FROM_0, 1.5)                                                         \
+    R(REAL, TaDragParam112ATK, ta_k[2], 1, FROM_0, 10600)                                                              \
+    R(REAL, TaDragParam112ATB, ta_b[2], 1, FROM_0, 0.5)                                                                \
+    R(REAL, TaDragParam112ATalpha, ta_alpha[2], 1, FROM_0, 3)                                                          \
+    H(Load)                                                                                                            \
+    R(INT, loadType, load_type, 1, COUNT, 0)                                                                           \
+    R(REAL, eRate, strain_rate, 1, ANY, 1)                                                                             \
+    R(REAL, eAmp, strain_amplitude, 1, FROM_0, 0)                                                                      \
+    R(REAL, edotdir, direction, 3, ANY, {1, 0, 0})                                                                     \
+    R(REAL, appliedStress, stress, 6, ANY, {0})                                                                        \
+    R(REAL, totpStn, plastic_strain, 6, ANY, {0})
+
+#define AT(member) offsetof(eqp_paradis_control, member)
+#define ROW(kind, key, member, count, range, ...) {#key, kind, AT(member), count, range},
+#define HEADING_ROW(text) {#text, HEADING, 0, 0, 0, 0},
+static const row table[] = {PARAMETERS(ROW, HEADING_ROW) HEADING_ROW(End)
+                                ROW(NAME, networkChecksum, checksum, 1, ANY, "")};
 
 enum { ROWS = sizeof table / sizeof table[0] };
 
-const eqp_paradis_control eqp_paradis_control_defaults = {
-    .domains = {1, 1, 1},
-    .cells = {3, 3, 3},
-    .decomposition = 2,
-    .balance_every = 3,
-    .steps = 100,
-    .integrator = "trapezoid",
-    .next_dt = NAN,
-    .max_dt = 1e-7,
-    .dt_increment = 1.2,
-    .dt_decrement = 0.5,
-    .tolerance = NAN,
-    .max_seg = NAN,
-    .min_seg = NAN,
-    .remesh_rule = 2,
-    .area_min = NAN,
-    .area_max = NAN,
-    .annihilation = NAN,
-    .split_every = 1,
-    .collision_method = 2,
-    .cross_slip = -1,
-    .shear_modulus = 6.488424e10,
-    .poisson = 0.3327533,
-    .burgers = 2.875401e-10,
-    .core_radius = NAN,
-    .core_energy = NAN,
-    .mobility = "BCC_0",
-    .mobility_screw = 10,
-    .mobility_edge = 10,
-    .mobility_climb = 0.01,
-    .climb_junction = 1,
-    .shear_velocity = 3400,
-    .relax = {1, 1, 1},
-    .relax_by_length = 1,
-    .c_over_a = 1.568,
-    .hcp_edge = {1.18434387898773e-4, 5.69513923115224e-5, 7.28268834977848e-5, 2.36868775797546e-3,
-                 2.36868775797546e-3, 2.36868775797546e-3, 2.36868775797546e-3},
-    .hcp_screw = {1.65421659553579e-4, 7.15096201802962e-5, 1.05154866364405e-4, 2.36868775797546e-3,
-                  2.36868775797546e-3, 2.36868775797546e-3, 2.36868775797546e-3},
-    .hcp_climb = 23.6868,
-    .hcp_line = 5e-6,
-    .ta_edge = {2.8532e-4, 2.8532e-4},
-    .ta_screw = {0.034239, 0.017119, 0.11641},
-    .ta_line = 2.8532e-6,
-    .temperature = 600,
-    .modulus_0 = 49e9,
-    .ta_climb_edge = 342.39,
-    .ta_climb_screw = 34.239,
-    .ta_k = {9000, 2200, 10600},
-    .ta_b = {0.15, 0.2, 0.5},
-    .ta_alpha = {1, 1.5, 3},
-    .strain_rate = 1,
-    .direction = {1, 0, 0},
-};
+#define DEFAULT(kind, key, member, count, range, ...) .member = __VA_ARGS__,
+#define NOTHING(text)
+const eqp_paradis_control eqp_paradis_control_defaults = {PARAMETERS(DEFAULT, NOTHING).area_min = NAN, .area_max = NAN};
 
 static const row *find_row(const char *key)
 {

@@ -238,17 +238,22 @@ static int take_vector(const eqp_paradis_reader *r, char **at, const eqp_paradis
     return EQP_OK;
 }
 
+/* Parses the last vector of a line. */
+static int take_rest(const eqp_paradis_reader *r, char *at, const eqp_paradis_node *node, const char *what, double v[3],
+                     eqp_message *message)
+{
+    EQP__CHECK(take_vector(r, &at, node, what, v, message));
+    EQP__FAIL_IF(!eqp__at_end(at), refuse_junk(r, node, message));
+    return EQP_OK;
+}
+
 /* from the comment before the node */
 static int parse_velocity(eqp_paradis_reader *r, eqp_paradis_node *node, eqp_message *message)
 {
-    char *at = r->lines.velocity;
-    int rc = *at ? take_vector(r, &at, node, "a velocity", node->velocity, message) : EQP_OK;
-
-    if (rc == EQP_OK && !eqp__at_end(at)) {
-        rc = refuse_junk(r, node, message);
-    }
+    EQP__CHECK(r->lines.velocity[0] ? take_rest(r, r->lines.velocity, node, "a velocity", node->velocity, message)
+                                    : EQP_OK);
     r->lines.velocity[0] = '\0';
-    return rc;
+    return EQP_OK;
 }
 
 /* `dom,idx x y z narms constraint` */
@@ -295,38 +300,27 @@ static void normalise(double v[3])
 
 static int node_line(eqp_paradis_reader *r, const eqp_paradis_node *node, char **at, eqp_message *message)
 {
-    int rc = eqp__lines_next(&r->lines, at, message);
-
-    if (rc == EQP_OK && !*at) {
-        rc = eqp__lines_refuse(&r->lines, EQP_ERR_FORMAT, message, "node %u,%u: the file ends within it: truncated",
-                               EQP_PARADIS_DOMAIN(node->tag), EQP_PARADIS_INDEX(node->tag));
-    }
-    return rc;
+    EQP__CHECK(eqp__lines_next(&r->lines, at, message));
+    EQP__FAIL_IF(!*at,
+                 eqp__lines_refuse(&r->lines, EQP_ERR_FORMAT, message, "node %u,%u: the file ends within it: truncated",
+                                   EQP_PARADIS_DOMAIN(node->tag), EQP_PARADIS_INDEX(node->tag)));
+    return EQP_OK;
 }
 
 /* `dom,idx bx by bz` and `nx ny nz` */
 static int read_arm(eqp_paradis_reader *r, const eqp_paradis_node *node, eqp_paradis_arm *arm, eqp_message *message)
 {
     char *at;
-    int rc = node_line(r, node, &at, message);
+    int rc;
 
-    if (rc == EQP_OK) {
-        rc = eqp__take_tag(&at, &arm->tag);
-        rc = rc == EQP_OK ? rc : refuse_field(r, rc, node, "the tag of a neighbour", message);
-    }
-    rc = rc != EQP_OK ? rc : take_vector(r, &at, node, "a Burgers vector", arm->burgers, message);
-    if (rc == EQP_OK && !eqp__at_end(at)) {
-        rc = refuse_junk(r, node, message);
-    }
-    rc = rc != EQP_OK ? rc : node_line(r, node, &at, message);
-    rc = rc != EQP_OK ? rc : take_vector(r, &at, node, "a normal", arm->normal, message);
-    if (rc == EQP_OK && !eqp__at_end(at)) {
-        rc = refuse_junk(r, node, message);
-    }
-    if (rc == EQP_OK) {
-        normalise(arm->normal);
-    }
-    return rc;
+    EQP__CHECK(node_line(r, node, &at, message));
+    rc = eqp__take_tag(&at, &arm->tag);
+    EQP__FAIL_IF(rc != EQP_OK, refuse_field(r, rc, node, "the tag of a neighbour", message));
+    EQP__CHECK(take_rest(r, at, node, "a Burgers vector", arm->burgers, message));
+    EQP__CHECK(node_line(r, node, &at, message));
+    EQP__CHECK(take_rest(r, at, node, "a normal", arm->normal, message));
+    normalise(arm->normal);
+    return EQP_OK;
 }
 
 /* Reads the node whose first line is `text`, after the n nodes and narms arms already read. */
@@ -334,14 +328,14 @@ static int read_node(eqp_paradis_reader *r, char *text, int64_t n, int64_t narms
 {
     eqp_paradis_node node = {.first_arm = narms};
     eqp_message why;
-    int rc = parse_node(r, text, &node, message);
+    int rc;
 
-    rc = rc != EQP_OK ? rc : eqp_array_reserve(&r->node, &r->room_nodes, n + 1, sizeof *r->node);
-    rc = rc != EQP_OK ? rc : eqp_array_reserve(&r->arm, &r->room_arms, narms + EQP_PARADIS_MOST_ARMS, sizeof *r->arm);
-    for (int i = 0; rc == EQP_OK && i < node.narms; i++) {
-        rc = read_arm(r, &node, &r->arm[narms + i], message);
+    EQP__CHECK(parse_node(r, text, &node, message));
+    EQP__CHECK(eqp_array_reserve(&r->node, &r->room_nodes, n + 1, sizeof *r->node));
+    EQP__CHECK(eqp_array_reserve(&r->arm, &r->room_arms, narms + EQP_PARADIS_MOST_ARMS, sizeof *r->arm));
+    for (int i = 0; i < node.narms; i++) {
+        EQP__CHECK(read_arm(r, &node, &r->arm[narms + i], message));
     }
-    EQP__CHECK(rc);
     rc = eqp__paradis_check_node(&node, r->arm + narms, &why);
     EQP__FAIL_IF(rc != EQP_OK, eqp__lines_refuse(&r->lines, rc, message, "%s", why.text));
     r->node[n] = node;
@@ -355,22 +349,19 @@ static int read_block(eqp_paradis_reader *r, int64_t most, eqp_paradis_block *bl
 
     while (n < most) {
         char *text;
-        int rc = next_text(r, &text, message);
 
-        if (rc == EQP_OK && !text && r->nread < r->header.nnodes) {
-            rc = eqp__lines_refuse(&r->lines, EQP_ERR_FORMAT, message,
-                                   "the file ends after %lld of %lld nodes: truncated?", (long long)r->nread,
-                                   (long long)r->header.nnodes);
-        }
-        if (rc == EQP_OK && !text) {
+        EQP__CHECK(next_text(r, &text, message));
+        EQP__FAIL_IF(!text && r->nread < r->header.nnodes,
+                     eqp__lines_refuse(&r->lines, EQP_ERR_FORMAT, message,
+                                       "the file ends after %lld of %lld nodes: truncated?", (long long)r->nread,
+                                       (long long)r->header.nnodes));
+        if (!text) {
             break;
         }
-        if (rc == EQP_OK && r->nread == r->header.nnodes) {
-            rc = eqp__lines_refuse(&r->lines, EQP_ERR_FORMAT, message, "more than the %lld nodes of nodeCount",
-                                   (long long)r->header.nnodes);
-        }
-        rc = rc != EQP_OK ? rc : read_node(r, text, n, narms, message);
-        EQP__CHECK(rc);
+        EQP__FAIL_IF(r->nread == r->header.nnodes,
+                     eqp__lines_refuse(&r->lines, EQP_ERR_FORMAT, message, "more than the %lld nodes of nodeCount",
+                                       (long long)r->header.nnodes));
+        EQP__CHECK(read_node(r, text, n, narms, message));
         narms += r->node[n++].narms;
     }
     *block = (eqp_paradis_block){.n = n, .narms = narms, .node = r->node, .arm = r->arm};

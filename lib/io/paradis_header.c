@@ -12,56 +12,55 @@
 
 enum { MOST_DOMAINS = 1000000, MOST_FILES = 1000000 };
 
-/* Values of the statements before the nodes. */
-typedef struct progress {
-    bool has_version, has_min, has_max, has_count, has_geometry;
-} progress;
+enum { VERSION = 1, MIN = 2, MAX = 4, COUNT = 8, GEOMETRY = 16 };
 
-static int take_statement(const eqp__lines *l, const eqp__statement *s, eqp_paradis_header *h, progress *p,
+/* Takes one statement before the nodes; *seen: flags of those so far. Unknown keys are ignored. */
+static int take_statement(const eqp__lines *l, const eqp__statement *s, eqp_paradis_header *h, int *seen,
                           eqp_message *message)
 {
+    const struct {
+        const char *key;
+        int flag, count;
+        int64_t low, high;
+        double *real;     /* else an integer */
+        int *integer;     /* [count]; NULL: */
+        int64_t *counted; /* [1] */
+    } rows[] = {{"dataFileVersion", VERSION, 1, INT_MIN, INT_MAX, NULL, &h->version, NULL},
+                {"numFileSegments", 0, 1, 1, MOST_FILES, NULL, &h->nfiles, NULL},
+                {"minCoordinates", MIN, 3, 0, 0, h->min, NULL, NULL},
+                {"maxCoordinates", MAX, 3, 0, 0, h->max, NULL, NULL},
+                {"nodeCount", COUNT, 1, 0, EQP__MOST_PARTICLES, NULL, NULL, &h->nnodes},
+                {"dataDecompType", 0, 1, 1, 2, NULL, &h->decomposition, NULL},
+                {"dataDecompGeometry", GEOMETRY, 3, 1, MOST_DOMAINS, NULL, h->geometry, NULL}};
     int64_t number[3] = {0};
-    int rc = EQP_OK;
 
-    if (strcasecmp(s->key, "dataFileVersion") == 0) {
-        rc = eqp__statement_integers(l, s, 1, INT_MIN, INT_MAX, number, message);
-        EQP__FAIL_IF(rc == EQP_OK && number[0] != 4 && number[0] != 5,
-                     eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "dataFileVersion: %lld is neither 4 nor 5",
-                                       (long long)number[0]));
-        h->version = (int)number[0];
-        p->has_version = true;
-    } else if (strcasecmp(s->key, "numFileSegments") == 0) {
-        rc = eqp__statement_integers(l, s, 1, 1, MOST_FILES, number, message);
-        h->nfiles = (int)number[0];
-    } else if (strcasecmp(s->key, "minCoordinates") == 0) {
-        rc = eqp__statement_reals(l, s, 3, h->min, message);
-        p->has_min = true;
-    } else if (strcasecmp(s->key, "maxCoordinates") == 0) {
-        rc = eqp__statement_reals(l, s, 3, h->max, message);
-        p->has_max = true;
-    } else if (strcasecmp(s->key, "nodeCount") == 0) {
-        rc = eqp__statement_integers(l, s, 1, 0, EQP__MOST_PARTICLES, &h->nnodes, message);
-        p->has_count = true;
-    } else if (strcasecmp(s->key, "dataDecompType") == 0) {
-        rc = eqp__statement_integers(l, s, 1, 1, 2, number, message);
-        h->decomposition = (int)number[0];
-    } else if (strcasecmp(s->key, "dataDecompGeometry") == 0) {
-        rc = eqp__statement_integers(l, s, 3, 1, MOST_DOMAINS, number, message);
-        for (int d = 0; d < 3; d++) {
-            h->geometry[d] = (int)number[d];
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        if (strcasecmp(s->key, rows[k].key) != 0) {
+            continue;
         }
-        p->has_geometry = true;
+        *seen |= rows[k].flag;
+        if (rows[k].real) {
+            return eqp__statement_reals(l, s, rows[k].count, rows[k].real, message);
+        }
+        EQP__CHECK(eqp__statement_integers(l, s, rows[k].count, rows[k].low, rows[k].high,
+                                           rows[k].counted ? rows[k].counted : number, message));
+        for (int d = 0; d < rows[k].count && rows[k].integer; d++) {
+            rows[k].integer[d] = (int)number[d];
+        }
+        EQP__FAIL_IF(
+            rows[k].flag == VERSION && h->version != 4 && h->version != 5,
+            eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "dataFileVersion: %d is neither 4 nor 5", h->version));
     }
-    return rc;
+    return EQP_OK;
 }
 
-static int check_header(const eqp__lines *l, const eqp_paradis_header *h, const progress *p, eqp_message *message)
+static int check_header(const eqp__lines *l, const eqp_paradis_header *h, int seen, eqp_message *message)
 {
-    const char *missing = !p->has_version ? "dataFileVersion"
-                          : !p->has_min   ? "minCoordinates"
-                          : !p->has_max   ? "maxCoordinates"
-                          : !p->has_count ? "nodeCount"
-                                          : NULL;
+    const char *missing = !(seen & VERSION) ? "dataFileVersion"
+                          : !(seen & MIN)   ? "minCoordinates"
+                          : !(seen & MAX)   ? "maxCoordinates"
+                          : !(seen & COUNT) ? "nodeCount"
+                                            : NULL;
 
     EQP__FAIL_IF(missing, eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "the nodes begin, but %s is missing", missing));
     for (int d = 0; d < 3; d++) {
@@ -82,11 +81,11 @@ static int64_t domain_numbers(const eqp_paradis_header *h)
     return h->decomposition == 2 ? nx * ny * nz * 7 : nx * (1 + ny * (1 + nz + 1) + 1) + 1;
 }
 
-static int skip_domains(eqp__lines *l, char *text, const eqp_paradis_header *h, const progress *p, eqp_message *message)
+static int skip_domains(eqp__lines *l, char *text, const eqp_paradis_header *h, int seen, eqp_message *message)
 {
     int64_t left;
 
-    EQP__FAIL_IF(h->decomposition == 0 || !p->has_geometry,
+    EQP__FAIL_IF(h->decomposition == 0 || !(seen & GEOMETRY),
                  eqp__lines_refuse(l, EQP_ERR_FORMAT, message,
                                    "domainDecomposition comes before dataDecompType and dataDecompGeometry"));
     left = domain_numbers(h);
@@ -123,7 +122,7 @@ int eqp__paradis_nodes_begin(const eqp__lines *l, const char *text, eqp_message 
 
 int eqp__paradis_header_read(eqp__lines *l, eqp_paradis_header *h, eqp_message *message)
 {
-    progress p = {0};
+    int seen = 0;
     bool first = true;
 
     *h = (eqp_paradis_header){.nfiles = 1};
@@ -137,13 +136,13 @@ int eqp__paradis_header_read(eqp__lines *l, eqp_paradis_header *h, eqp_message *
                                      first ? "empty" : "truncated, or no ParaDiS data file"));
         if (eqp__line_has_key(text, "nodalData")) {
             rc = eqp__paradis_nodes_begin(l, text, message);
-            return rc != EQP_OK ? rc : check_header(l, h, &p, message);
+            return rc != EQP_OK ? rc : check_header(l, h, seen, message);
         }
         if (eqp__line_has_key(text, "domainDecomposition")) {
-            rc = skip_domains(l, text, h, &p, message);
+            rc = skip_domains(l, text, h, seen, message);
         } else {
             rc = eqp__statement_read(l, text, &s, message);
-            rc = rc != EQP_OK ? rc : take_statement(l, &s, h, &p, message);
+            rc = rc != EQP_OK ? rc : take_statement(l, &s, h, &seen, message);
         }
         EQP__CHECK(rc);
     }

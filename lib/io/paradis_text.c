@@ -75,28 +75,21 @@ int eqp__lines_refuse(const eqp__lines *lines, int code, eqp_message *message, c
     return code;
 }
 
-static int explain_gzip(const eqp__lines *l, int code, const char *text, eqp_message *message)
-{
-    EQP__FAIL_IF(code == Z_MEM_ERROR, eqp__explain(EQP_ERR_MEMORY, l->path, message));
-    EQP__FAIL_IF(code == Z_ERRNO, EQP__SAY(message, EQP_ERR_IO, "%s: %s", l->path, strerror(errno)));
-    /* zlib's text may begin with a name that is not the file's */
-    (void)text;
-    eqp_message_set(message, "%s: the packed data %s behind line %lld", l->path,
-                    code == Z_BUF_ERROR ? "are truncated" : "are damaged", (long long)l->line);
-    return EQP_ERR_FORMAT;
-}
-
+/* zlib's text may begin with a name that is not the file's, so it is not shown. */
 static int fetch(eqp__lines *l, eqp_message *message)
 {
     int got, code = Z_OK;
-    const char *text;
 
     memmove(l->buffer, l->buffer + l->begin, l->end - l->begin);
     l->end -= l->begin;
     l->begin = 0;
     got = gzread(l->file, l->buffer + l->end, (unsigned)(LINE_BYTES - l->end));
-    text = gzerror(l->file, &code);
-    EQP__FAIL_IF(got < 0 || (code != Z_OK && code != Z_STREAM_END), explain_gzip(l, code, text, message));
+    (void)gzerror(l->file, &code);
+    EQP__FAIL_IF(code == Z_MEM_ERROR, eqp__explain(EQP_ERR_MEMORY, l->path, message));
+    EQP__FAIL_IF(code == Z_ERRNO, EQP__SAY(message, EQP_ERR_IO, "%s: %s", l->path, strerror(errno)));
+    EQP__FAIL_IF(got < 0 || (code != Z_OK && code != Z_STREAM_END),
+                 EQP__SAY(message, EQP_ERR_FORMAT, "%s: the packed data %s behind line %lld", l->path,
+                          code == Z_BUF_ERROR ? "are truncated" : "are damaged", (long long)l->line));
     l->end += (size_t)got;
     l->ended = got == 0;
     return EQP_OK;
@@ -294,7 +287,6 @@ int eqp__statement_read(eqp__lines *lines, char *text, eqp__statement *statement
     size_t length = key_length(text);
     char *p = skip_blanks(text + length);
     bool closed = false, follows = false;
-    int rc = EQP_OK;
 
     EQP__FAIL_IF(length > 0 && length < sizeof statement->key && *p != '=',
                  eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "%.*s: no '=' follows", (int)length, text));
@@ -304,90 +296,71 @@ int eqp__statement_read(eqp__lines *lines, char *text, eqp__statement *statement
     memcpy(statement->key, text, length);
     p = skip_blanks(p + 1);
     if (*p == '\0') {
-        rc = list_follows(lines, &follows, message);
-        rc = rc == EQP_OK && follows ? eqp__lines_next(lines, &p, message) : rc;
-        EQP__CHECK(rc);
+        EQP__CHECK(list_follows(lines, &follows, message));
+        EQP__CHECK(follows ? eqp__lines_next(lines, &p, message) : EQP_OK);
         p = follows ? p : statement->value[0]; /* empty; the text may have moved */
     }
     statement->is_list = *p == '[';
     p += statement->is_list ? 1 : 0;
-    rc = take_values(lines, p, statement, &closed, message);
-    while (rc == EQP_OK && statement->is_list && !closed) {
-        rc = eqp__lines_next(lines, &p, message);
-        if (rc == EQP_OK && !p) {
-            rc = eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "%s: the file ends within the list: truncated?",
-                                   statement->key);
-        }
-        rc = rc != EQP_OK ? rc : take_values(lines, p, statement, &closed, message);
+    EQP__CHECK(take_values(lines, p, statement, &closed, message));
+    while (statement->is_list && !closed) {
+        EQP__CHECK(eqp__lines_next(lines, &p, message));
+        EQP__FAIL_IF(!p, eqp__lines_refuse(lines, EQP_ERR_FORMAT, message,
+                                           "%s: the file ends within the list: truncated?", statement->key));
+        EQP__CHECK(take_values(lines, p, statement, &closed, message));
     }
-    if (rc == EQP_OK && !statement->is_list && statement->nvalues > 1) {
-        rc = eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "%s: several values without brackets", statement->key);
-    }
-    return rc;
+    EQP__FAIL_IF(
+        !statement->is_list && statement->nvalues > 1,
+        eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "%s: several values without brackets", statement->key));
+    return EQP_OK;
 }
 
 static int check_count(const eqp__lines *l, const eqp__statement *s, int n, eqp_message *message)
 {
-    if (s->nvalues == n) {
-        return EQP_OK;
-    }
-    return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "%s: %lld values instead of %d", s->key, (long long)s->nvalues,
-                             n);
+    EQP__FAIL_IF(s->nvalues != n, eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "%s: %lld values instead of %d", s->key,
+                                                    (long long)s->nvalues, n));
+    return EQP_OK;
 }
 
-int eqp__statement_reals(const eqp__lines *lines, const eqp__statement *statement, int n, double *value,
-                         eqp_message *message)
+int eqp__statement_reals(const eqp__lines *lines, const eqp__statement *s, int n, double *value, eqp_message *message)
 {
     double found[EQP__VALUES];
-    int rc = check_count(lines, statement, n, message);
 
-    for (int i = 0; rc == EQP_OK && i < n; i++) {
+    EQP__CHECK(check_count(lines, s, n, message));
+    for (int i = 0; i < n; i++) {
         char copy[EQP__VALUE_BYTES], *p = copy;
-        int code;
 
-        memcpy(copy, statement->value[i], sizeof copy);
-        code = statement->too_long[i] ? EQP_ERR_FORMAT : eqp__take_real(&p, &found[i]);
-        if (code == EQP_ERR_DATA) {
-            rc = eqp__lines_refuse(lines, code, message, "%s: '%s' is not a finite number", statement->key,
-                                   statement->value[i]);
-        } else if (code != EQP_OK || *p) {
-            rc = eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "%s: '%s' is not a number", statement->key,
-                                   statement->value[i]);
-        }
+        memcpy(copy, s->value[i], sizeof copy);
+        const int code = s->too_long[i] ? EQP_ERR_FORMAT : eqp__take_real(&p, &found[i]);
+        EQP__FAIL_IF(code == EQP_ERR_DATA,
+                     eqp__lines_refuse(lines, code, message, "%s: '%s' is not a finite number", s->key, s->value[i]));
+        EQP__FAIL_IF(code != EQP_OK || *p, eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "%s: '%s' is not a number",
+                                                             s->key, s->value[i]));
     }
-    if (rc == EQP_OK) {
-        memcpy(value, found, sizeof *value * (size_t)n);
-    }
-    return rc;
+    memcpy(value, found, sizeof *value * (size_t)n);
+    return EQP_OK;
 }
 
-int eqp__statement_integers(const eqp__lines *lines, const eqp__statement *statement, int n, int64_t low, int64_t high,
+int eqp__statement_integers(const eqp__lines *lines, const eqp__statement *s, int n, int64_t low, int64_t high,
                             int64_t *value, eqp_message *message)
 {
     int64_t found[EQP__VALUES];
-    int rc = check_count(lines, statement, n, message);
 
-    for (int i = 0; rc == EQP_OK && i < n; i++) {
+    EQP__CHECK(check_count(lines, s, n, message));
+    for (int i = 0; i < n; i++) {
         char copy[EQP__VALUE_BYTES], *p = copy;
-        int code;
 
-        memcpy(copy, statement->value[i], sizeof copy);
-        code = statement->too_long[i] ? EQP_ERR_FORMAT : eqp__take_integer(&p, &found[i]);
-        if (code == EQP_OK && *p) {
-            code = EQP_ERR_FORMAT;
-        }
-        if (code == EQP_ERR_FORMAT) {
-            rc = eqp__lines_refuse(lines, code, message, "%s: '%s' is not an integer", statement->key,
-                                   statement->value[i]);
-        } else if (code != EQP_OK || found[i] < low || found[i] > high) {
-            rc = eqp__lines_refuse(lines, EQP_ERR_DATA, message, "%s: %s is not from %lld to %lld", statement->key,
-                                   statement->value[i], (long long)low, (long long)high);
-        }
+        memcpy(copy, s->value[i], sizeof copy);
+        const int code = s->too_long[i] ? EQP_ERR_FORMAT : eqp__take_integer(&p, &found[i]);
+        EQP__FAIL_IF(
+            code == EQP_ERR_FORMAT || (code == EQP_OK && *p),
+            eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "%s: '%s' is not an integer", s->key, s->value[i]));
+        EQP__FAIL_IF(code != EQP_OK || found[i] < low || found[i] > high,
+                     eqp__lines_refuse(lines, EQP_ERR_DATA, message, "%s: %s is not from %lld to %lld", s->key,
+                                       s->value[i], (long long)low, (long long)high));
     }
-    if (rc == EQP_OK) {
-        memcpy(value, found, sizeof *value * (size_t)n);
-    }
-    return rc;
+    memcpy(value, found, sizeof *value * (size_t)n);
+    return EQP_OK;
 }
 
 int eqp__take_real(char **at, double *value)
@@ -420,23 +393,14 @@ int eqp__take_tag(char **at, uint64_t *tag)
 {
     int64_t domain, index;
     char *p = *at;
-    int rc = eqp__take_integer(&p, &domain);
 
-    if (rc == EQP_OK && *p != ',') {
-        rc = EQP_ERR_FORMAT;
-    }
-    if (rc == EQP_OK) {
-        p++;
-        rc = eqp__take_integer(&p, &index);
-    }
-    if (rc == EQP_OK && (domain < 0 || domain > INT32_MAX || index < 0 || index > INT32_MAX)) {
-        rc = EQP_ERR_DATA;
-    }
-    if (rc == EQP_OK) {
-        *at = p;
-        *tag = (uint64_t)domain << 32 | (uint64_t)index;
-    }
-    return rc;
+    EQP__CHECK(eqp__take_integer(&p, &domain));
+    EQP__FAIL_IF(*p++ != ',', EQP_ERR_FORMAT);
+    EQP__CHECK(eqp__take_integer(&p, &index));
+    EQP__FAIL_IF(domain < 0 || domain > INT32_MAX || index < 0 || index > INT32_MAX, EQP_ERR_DATA);
+    *at = p;
+    *tag = (uint64_t)domain << 32 | (uint64_t)index;
+    return EQP_OK;
 }
 
 bool eqp__at_end(const char *at)

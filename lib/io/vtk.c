@@ -50,6 +50,7 @@ static void put_bytes(stream *s, const void *data, size_t bytes)
     }
 }
 
+/* An array's head, and the number of its bytes; end_array() follows its contents. */
 static stream begin_array(FILE *to, const char *name, const char *kind, int width, int64_t rows, size_t size)
 {
     stream s = {.to = to};
@@ -72,12 +73,13 @@ static void end_array(stream *s)
     (void)fputs("\n</DataArray>\n", s->to);
 }
 
-static void put_vectors(FILE *to, const char *name, int64_t n, const double (*v)[3])
+static void put_array(FILE *to, const char *name, const char *kind, int width, int64_t rows, size_t size,
+                      const void *data)
 {
-    stream s = begin_array(to, name, "Float64", 3, n, sizeof(double));
+    stream s = begin_array(to, name, kind, width, rows, size);
 
-    if (n > 0) {
-        put_bytes(&s, v, (size_t)n * sizeof *v);
+    if (rows > 0) {
+        put_bytes(&s, data, (size_t)rows * (size_t)width * size);
     }
     end_array(&s);
 }
@@ -94,37 +96,21 @@ static void put_magnitudes(FILE *to, const char *name, int64_t n, const double (
     end_array(&s);
 }
 
-static void put_integers(FILE *to, const char *name, int64_t n, const int *v)
-{
-    stream s = begin_array(to, name, "Int32", 1, n, sizeof(int32_t));
-
-    for (int64_t i = 0; i < n; i++) {
-        int32_t value = (int32_t)v[i];
-
-        put_bytes(&s, &value, sizeof value);
-    }
-    end_array(&s);
-}
-
 static void put_lines(FILE *to, int64_t n, const int64_t (*end)[2])
 {
     stream s;
 
     (void)fputs("<Lines>\n", to);
-    s = begin_array(to, "connectivity", "Int64", 1, 2 * n, sizeof(int64_t));
-    if (n > 0) {
-        put_bytes(&s, end, (size_t)n * sizeof *end);
-    }
-    end_array(&s);
+    put_array(to, "connectivity", "Int64", 1, 2 * n, sizeof(int64_t), end);
     s = begin_array(to, "offsets", "Int64", 1, n, sizeof(int64_t));
-    for (int64_t i = 1; i <= n; i++) {
-        int64_t offset = 2 * i;
-
+    for (int64_t offset = 2; offset <= 2 * n; offset += 2) {
         put_bytes(&s, &offset, sizeof offset);
     }
     end_array(&s);
     (void)fputs("</Lines>\n", to);
 }
+
+_Static_assert(sizeof(int) == sizeof(int32_t), "an int is written as Int32");
 
 static void put_piece(FILE *to, const eqp_vtk_piece *p, const eqp_vtk_writer *w)
 {
@@ -133,21 +119,21 @@ static void put_piece(FILE *to, const eqp_vtk_piece *p, const eqp_vtk_writer *w)
                   "NumberOfPolys=\"0\">\n<PointData>\n",
                   (long long)p->npoints, (long long)p->nlines);
     if (w->v) {
-        put_vectors(to, "velocity", p->npoints, p->v);
+        put_array(to, "velocity", "Float64", 3, p->npoints, sizeof(double), p->v);
     }
     (void)fputs("</PointData>\n<CellData>\n", to);
     if (w->burgers) {
-        put_vectors(to, "Burgers vector", p->nlines, p->burgers);
+        put_array(to, "Burgers vector", "Float64", 3, p->nlines, sizeof(double), p->burgers);
         put_magnitudes(to, "Burgers magnitude", p->nlines, p->burgers);
     }
     if (w->type) {
-        put_integers(to, "type", p->nlines, p->type);
+        put_array(to, "type", "Int32", 1, p->nlines, sizeof(int), p->type);
     }
     if (w->rank) {
-        put_integers(to, "rank", p->nlines, p->rank);
+        put_array(to, "rank", "Int32", 1, p->nlines, sizeof(int), p->rank);
     }
     (void)fputs("</CellData>\n<Points>\n", to);
-    put_vectors(to, "position", p->npoints, p->x);
+    put_array(to, "position", "Float64", 3, p->npoints, sizeof(double), p->x);
     (void)fputs("</Points>\n", to);
     put_lines(to, p->nlines, p->end);
     (void)fputs("</Piece>\n", to);
@@ -301,22 +287,14 @@ bool eqp__same_folder(const char *a, const char *b)
 
 void eqp__put_escaped(FILE *to, const char *text)
 {
+    static const char *const entity[] = {['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;"};
+
     for (; *text; text++) {
-        switch (*text) {
-        case '&':
-            fputs("&amp;", to);
-            break;
-        case '<':
-            fputs("&lt;", to);
-            break;
-        case '>':
-            fputs("&gt;", to);
-            break;
-        case '"':
-            fputs("&quot;", to);
-            break;
-        default:
-            fputc(*text, to);
+        const unsigned char c = (unsigned char)*text;
+        if (c < sizeof entity / sizeof *entity && entity[c]) {
+            (void)fputs(entity[c], to);
+        } else {
+            (void)fputc(c, to);
         }
     }
 }
