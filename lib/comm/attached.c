@@ -25,9 +25,7 @@ static int free_messengers(MPI_Comm comm, int key, void *value, void *extra)
 {
     messengers *const list = value;
 
-    (void)comm;
-    (void)key;
-    (void)extra;
+    (void)comm, (void)key, (void)extra;
     for (int p = 0; p < EQP__PURPOSES; p++) {
         eqp_messenger_free(list->of[p]);
     }
@@ -37,10 +35,7 @@ static int free_messengers(MPI_Comm comm, int key, void *value, void *extra)
 
 static int free_keys(MPI_Comm self, int key, void *value, void *extra)
 {
-    (void)self;
-    (void)key;
-    (void)value;
-    (void)extra;
+    (void)self, (void)key, (void)value, (void)extra;
     (void)MPI_Comm_free_keyval(&messengers_key);
     (void)MPI_Comm_free_keyval(&traffic_key);
     return MPI_SUCCESS;

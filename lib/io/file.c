@@ -251,3 +251,41 @@ void eqp__source_close(eqp__source *s)
     }
     *s = (eqp__source){.fd = -1};
 }
+
+static void take_field(const eqp__field *f, const unsigned char *rows, int row, bool big, int64_t done, int64_t n)
+{
+    const unsigned char *p = rows + f->at;
+
+    for (int64_t i = 0; f->id && i < n; i++, p += row) {
+        f->id[done + i] = f->width == 4 ? (int64_t)eqp__get_u32(p, big) : (int64_t)eqp__get_u64(p, big);
+    }
+    for (int64_t i = 0; f->real && i < n; i++, p += row) {
+        f->real[done + i] = f->width == 4 ? eqp__get_f32(p, big) : eqp__get_f64(p, big);
+    }
+}
+
+int eqp__source_fields(const eqp__source *s, bool big, int64_t offset, int row, int nfields, const eqp__field *field,
+                       int64_t n, eqp_message *message)
+{
+    unsigned char *rows = NULL;
+    bool wanted = false;
+    int rc;
+
+    for (int f = 0; f < nfields; f++) {
+        wanted = wanted || field[f].real || field[f].id;
+    }
+    if (!wanted) {
+        return EQP_OK;
+    }
+    rc = eqp_array_create(&rows, n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS, (size_t)row);
+    for (int64_t done = 0; rc == EQP_OK && done < n; done += EQP__BLOCK_ROWS) {
+        const int64_t now = n - done < EQP__BLOCK_ROWS ? n - done : EQP__BLOCK_ROWS;
+
+        rc = eqp__source_read(s, rows, (size_t)(now * row), offset + done * row, message);
+        for (int f = 0; rc == EQP_OK && f < nfields; f++) {
+            take_field(&field[f], rows, row, big, done, now);
+        }
+    }
+    free(rows);
+    return rc;
+}

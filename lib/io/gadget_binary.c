@@ -384,84 +384,32 @@ static int load(eqp__file *file, eqp_message *message)
     return rc;
 }
 
-static double get_real(const unsigned char *p, int item, bool big)
-{
-    return item == 4 ? eqp__get_f32(p, big) : eqp__get_f64(p, big);
-}
-
-typedef struct source {
-    eqp__source source;
-    bool big;
-    unsigned char *buffer; /* EQP__BLOCK_ROWS rows of 3 numbers of 8 bytes */
-} source;
-
-/* Reads rows [first, first + n) of `width` numbers, each component into its own array. */
-static int read_reals(const source *s, const block *b, int width, int64_t first, int64_t n, double *const *to,
-                      eqp_message *message)
-{
-    int row = width * b->item;
-
-    for (int64_t done = 0; done < n;) {
-        int64_t now = n - done < EQP__BLOCK_ROWS ? n - done : EQP__BLOCK_ROWS;
-        int rc =
-            eqp__source_read(&s->source, s->buffer, (size_t)(now * row), b->offset + (first + done) * row, message);
-
-        EQP__CHECK(rc);
-        for (int c = 0; c < width; c++) {
-            for (int64_t i = 0; to[c] && i < now; i++) {
-                to[c][done + i] = get_real(s->buffer + i * row + c * b->item, b->item, s->big);
-            }
-        }
-        done += now;
-    }
-    return EQP_OK;
-}
-
-static int read_ids(const source *s, const block *b, int64_t first, int64_t n, int64_t *to, eqp_message *message)
-{
-    for (int64_t done = 0; done < n;) {
-        int64_t now = n - done < EQP__BLOCK_ROWS ? n - done : EQP__BLOCK_ROWS;
-
-        EQP__CHECK(eqp__source_read(&s->source, s->buffer, (size_t)(now * b->item),
-                                    b->offset + (first + done) * b->item, message));
-        for (int64_t i = 0; i < now; i++) {
-            const unsigned char *p = s->buffer + i * b->item;
-
-            to[done + i] = b->item == 4 ? (int64_t)eqp__get_u32(p, s->big) : (int64_t)eqp__get_u64(p, s->big);
-        }
-        done += now;
-    }
-    return EQP_OK;
-}
-
 static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_snapshot_arrays *to,
                      eqp_message *message)
 {
+    double *const real[BLOCKS][3] = {
+        [BLOCK_POS] = {to->x, to->y, to->z}, [BLOCK_VEL] = {to->vx, to->vy, to->vz}, [BLOCK_MASS] = {to->m}};
     const detail *d = file->detail;
     const eqp__header *h = &file->header;
-    source s = {.source = {.fd = -1}, .big = d->big};
+    eqp__source source = {.fd = -1};
     int64_t place = first, massive = first;
-    int rc = eqp__source_open(file->path, file->size, &s.source, message);
+    int rc = eqp__source_open(file->path, file->size, &source, message);
 
-    rc = rc != EQP_OK ? rc : eqp_array_create(&s.buffer, n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS, 3 * sizeof(double));
     for (int t = 0; t < type; t++) {
         place += h->n[t];
         massive += h->mass[t] == 0 || d->all_masses ? h->n[t] : 0;
     }
-    if (rc == EQP_OK && (to->x || to->y || to->z)) {
-        rc = read_reals(&s, &d->at[BLOCK_POS], 3, place, n, (double *const[]){to->x, to->y, to->z}, message);
+    for (int b = 0; rc == EQP_OK && b < BLOCKS; b++) {
+        const int width = b <= BLOCK_VEL ? 3 : 1, item = d->at[b].item, row = width * item;
+        eqp__field field[3];
+
+        for (int c = 0; c < width; c++) {
+            field[c] = (eqp__field){real[b][c], b == BLOCK_ID ? to->id : NULL, c * item, item};
+        }
+        rc = eqp__source_fields(&source, d->big, d->at[b].offset + (b == BLOCK_MASS ? massive : place) * row, row,
+                                width, field, n, message);
     }
-    if (rc == EQP_OK && (to->vx || to->vy || to->vz)) {
-        rc = read_reals(&s, &d->at[BLOCK_VEL], 3, place, n, (double *const[]){to->vx, to->vy, to->vz}, message);
-    }
-    if (rc == EQP_OK && to->id) {
-        rc = read_ids(&s, &d->at[BLOCK_ID], place, n, to->id, message);
-    }
-    if (rc == EQP_OK && to->m) {
-        rc = read_reals(&s, &d->at[BLOCK_MASS], 1, massive, n, (double *const[]){to->m}, message);
-    }
-    free(s.buffer);
-    eqp__source_close(&s.source);
+    eqp__source_close(&source);
     return rc;
 }
 

@@ -34,13 +34,7 @@ static const struct {
 static herr_t refuse_traversal(const char *parent_file, const char *parent_group, const char *child_file,
                                const char *child_object, unsigned *flags, hid_t access, void *user)
 {
-    (void)parent_file;
-    (void)parent_group;
-    (void)child_file;
-    (void)child_object;
-    (void)flags;
-    (void)access;
-    (void)user;
+    (void)parent_file, (void)parent_group, (void)child_file, (void)child_object, (void)flags, (void)access, (void)user;
     return -1;
 }
 

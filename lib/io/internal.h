@@ -64,6 +64,17 @@ int eqp__source_open(const char *path, int64_t size, eqp__source *source, eqp_me
 int eqp__source_read(const eqp__source *source, void *to, size_t bytes, int64_t offset, eqp_message *message);
 void eqp__source_close(eqp__source *source);
 
+/* A column of numbers in rows of bytes, and the array for it. */
+typedef struct eqp__field {
+    double *real;  /* or NULL */
+    int64_t *id;   /* or NULL */
+    int at, width; /* bytes: its place in a row, its width: 4 or 8 */
+} eqp__field;
+
+/* Reads n rows of `row` bytes from offset on. Nothing is read if no array is given. */
+int eqp__source_fields(const eqp__source *source, bool big, int64_t offset, int row, int nfields,
+                       const eqp__field *field, int64_t n, eqp_message *message);
+
 /* Describes a known kind of file that is not read, given its first bytes; NULL: not a known kind. */
 const char *eqp__source_stranger(const unsigned char *head, size_t length);
 

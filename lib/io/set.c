@@ -113,6 +113,9 @@ static int add_file(eqp_snapshot *s, char *path, eqp_message *message)
         s->left_out[t] += file->header.left_out[t];
     }
     s->info.n += file->n;
+    if (file->n > 0 && s->info.n == file->n) {
+        s->info.has_ids = file->header.has_ids;
+    }
     s->info.bytes += stat(path, &status) == 0 ? (int64_t)status.st_size : 0;
     EQP__FAIL_IF(s->info.n > EQP__MOST_PARTICLES,
                  EQP__SAY(message, EQP_ERR_FORMAT, "%s: more than 2^48 particles", path));
@@ -228,17 +231,11 @@ static int add_set(eqp_snapshot *s, const char *path, int nfiles, eqp_message *m
         at.number >= nfiles,
         EQP__SAY(message, EQP_ERR_FORMAT, "%s: has number %d, but its header says %d files", path, at.number, nfiles));
     for (int k = 0; k < nfiles; k++) {
-        const eqp__file *file;
         char *name;
-        int rc = name_file(path, &at, k, &name);
 
-        rc = rc != EQP_OK ? rc : add_file(s, name, message);
-        EQP__CHECK(rc);
-        file = &s->file[k];
-        if (file->n > 0 && s->info.n == file->n) {
-            s->info.has_ids = file->header.has_ids;
-        }
-        EQP__CHECK(check_agreement(s, file, message));
+        EQP__CHECK(name_file(path, &at, k, &name));
+        EQP__CHECK(add_file(s, name, message));
+        EQP__CHECK(check_agreement(s, &s->file[k], message));
     }
     return EQP_OK;
 }
@@ -267,9 +264,6 @@ static int add_pieces(eqp_snapshot *s, const char *path, const eqp__header *head
             eqp_message_set(message, "%s: is a virtual file, of which a piece cannot be read: %s", path,
                             why.text[0] ? why.text : eqp_error_text(rc));
             return rc;
-        }
-        if (s->file[i].n > 0 && s->info.n == s->file[i].n) {
-            s->info.has_ids = s->file[i].header.has_ids;
         }
         EQP__FAIL_IF(s->file[i].header.ntypes != header->ntypes || s->file[i].header.time != s->file[0].header.time ||
                          (s->file[i].n > 0 && s->file[i].header.has_ids != s->info.has_ids),
@@ -308,38 +302,32 @@ static int load_virtual(eqp_snapshot *s, const char *path, bool *found, eqp_mess
 static int load_files(eqp_snapshot *s, const char *path, eqp_message *message)
 {
     char *copy;
-    int nfiles, rc = eqp__path_join(path, "", &copy);
 
-    rc = rc != EQP_OK ? rc : add_file(s, copy, message);
-    EQP__CHECK(rc);
-    nfiles = s->file[0].header.nfiles;
-    s->info.has_ids = s->file[0].header.has_ids;
+    EQP__CHECK(eqp__path_join(path, "", &copy));
+    EQP__CHECK(add_file(s, copy, message));
+    const int nfiles = s->file[0].header.nfiles;
     if (nfiles > 1) {
         eqp__set_free(s);
-        rc = add_set(s, path, nfiles, message);
+        EQP__CHECK(add_set(s, path, nfiles, message));
     }
-    return rc != EQP_OK ? rc : check_totals(s, message);
+    return check_totals(s, message);
 }
 
 int eqp__set_load(eqp_snapshot *s, const char *path, eqp_message *message)
 {
     bool is_virtual;
     int64_t left_out = 0;
-    int rc = load_virtual(s, path, &is_virtual, message);
 
-    rc = rc != EQP_OK || is_virtual ? rc : load_files(s, path, message);
+    EQP__CHECK(load_virtual(s, path, &is_virtual, message));
+    EQP__CHECK(is_virtual ? EQP_OK : load_files(s, path, message));
     for (int t = 0; t < EQP_SNAPSHOT_TYPES; t++) {
         left_out |= s->left_out[t];
     }
-    if (rc == EQP_OK && s->info.n == 0) {
-        eqp_message_set(message, "%s: %s", path,
-                        left_out > 0 ? "no type of particles has a dataset Coordinates" : "holds no particles");
-        rc = EQP_ERR_FORMAT;
-    }
-    if (rc == EQP_OK) {
-        set_info(s);
-    }
-    return rc;
+    EQP__FAIL_IF(s->info.n == 0,
+                 EQP__SAY(message, EQP_ERR_FORMAT, "%s: %s", path,
+                          left_out > 0 ? "no type of particles has a dataset Coordinates" : "holds no particles"));
+    set_info(s);
+    return EQP_OK;
 }
 
 void eqp__set_free(eqp_snapshot *s)

@@ -3,12 +3,12 @@
  * except that positions, or positions and velocities, may be float64. */
 #include "io/internal.h"
 
-#include <equipoise/more/base.h>
+#include "base/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { HEADER_BYTES = 32, KINDS = 3, ROWS = 4096, MOST_RECORD_BYTES = 72 };
+enum { HEADER_BYTES = 32, KINDS = 3 };
 
 /* Bytes of positions and velocities, the usual variant first. */
 static const struct {
@@ -21,11 +21,6 @@ static const int record_bytes[KINDS] = {48, 36, 44};
 
 /* GADGET's types of gas, halo and stars. */
 static const int type_of_kind[KINDS] = {0, 1, 4};
-
-static bool counts_fit(const int64_t n, const int64_t kind[KINDS])
-{
-    return n == kind[0] + kind[1] + kind[2];
-}
 
 static int bytes_of(int kind, int place_bytes, int velocity_bytes)
 {
@@ -67,8 +62,8 @@ bool eqp__tipsy_parse(const unsigned char *head, int64_t size, eqp__tipsy *found
             more[k] = kind[k] + (int64_t)((uint64_t)(pad >> (8 + 8 * k) & 0xff) << 32);
         }
         all = n + (int64_t)((uint64_t)(pad & 0xff) << 32);
-        plain = counts_fit(n, kind);
-        extended = counts_fit(all, more);
+        plain = n == kind[0] + kind[1] + kind[2];
+        extended = all == more[0] + more[1] + more[2];
         if (ndim < 1 || ndim > 3 || (!plain && !extended)) {
             continue;
         }
@@ -103,20 +98,16 @@ static int load(eqp__file *file, eqp_message *message)
     eqp__header *h = &file->header;
     eqp__tipsy *t = NULL;
     eqp__source source = {.fd = -1};
-    int64_t size;
-    int rc = eqp_array_create(&t, 1, sizeof *t);
+    int code;
 
-    rc = rc != EQP_OK ? rc : eqp__source_open(file->path, -1, &source, message);
-    rc = rc != EQP_OK ? rc : eqp__source_read(&source, head, sizeof head, 0, message);
-    if (rc != EQP_OK) {
-        goto done;
-    }
-    file->size = size = source.size;
-    if (!eqp__tipsy_parse(head, size, t) || t->bytes != size) {
-        eqp_message_set(message, "%s: TIPSY: %s: its header needs %lld bytes, the file has %lld", file->path,
-                        size < t->bytes ? "truncated" : "damaged", (long long)t->bytes, (long long)size);
-        rc = EQP_ERR_FORMAT;
-        goto done;
+    EQP_TRY(eqp_array_create(&t, 1, sizeof *t));
+    EQP_TRY(eqp__source_open(file->path, -1, &source, message));
+    EQP_TRY(eqp__source_read(&source, head, sizeof head, 0, message));
+    file->size = source.size;
+    if (!eqp__tipsy_parse(head, source.size, t) || t->bytes != source.size) {
+        EQP_TRY(EQP__SAY(message, EQP_ERR_FORMAT, "%s: TIPSY: %s: its header needs %lld bytes, the file has %lld",
+                         file->path, source.size < t->bytes ? "truncated" : "damaged", (long long)t->bytes,
+                         (long long)source.size));
     }
     snprintf(h->format, sizeof h->format, "TIPSY %s-endian%s", t->big ? "big" : "little",
              t->place_bytes == 8 ? ", doubles" : "");
@@ -127,60 +118,34 @@ static int load(eqp__file *file, eqp_message *message)
         h->n[type_of_kind[k]] = t->n[k];
     }
     eqp__header_convert_velocity(h, 0, 0);
-    rc = eqp__header_check(file, message);
-    if (rc == EQP_OK) {
-        file->detail = t;
-        t = NULL;
-    }
+    EQP_TRY(eqp__header_check(file, message));
+    file->detail = t;
+    t = NULL;
 done:
     eqp__source_close(&source);
     free(t);
-    return rc;
-}
-
-static void unpack(const unsigned char *buffer, int bytes, const eqp__tipsy *t, int64_t n, int64_t done,
-                   const eqp_snapshot_arrays *to)
-{
-    double *const column[7] = {to->m, to->x, to->y, to->z, to->vx, to->vy, to->vz};
-    int at = 0;
-
-    for (int c = 0; c < 7; c++) {
-        const int width = c == 0 ? 4 : c < 4 ? t->place_bytes : t->velocity_bytes;
-
-        for (int64_t i = 0; column[c] && i < n; i++) {
-            const unsigned char *p = buffer + i * bytes + at;
-
-            column[c][done + i] = width == 8 ? eqp__get_f64(p, t->big) : eqp__get_f32(p, t->big);
-        }
-        at += width;
-    }
+    return code;
 }
 
 static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_snapshot_arrays *to,
                      eqp_message *message)
 {
+    double *const column[7] = {to->m, to->x, to->y, to->z, to->vx, to->vy, to->vz};
     const eqp__tipsy *t = file->detail;
-    unsigned char *buffer = NULL;
+    eqp__field field[7];
     eqp__source source = {.fd = -1};
     int64_t start = t->header_bytes;
-    int bytes, kind = 0, rc = eqp_array_create(&buffer, n < ROWS ? n : ROWS, MOST_RECORD_BYTES);
+    int bytes, kind, at = 0, rc = eqp__source_open(file->path, file->size, &source, message);
 
     for (kind = 0; type_of_kind[kind] != type; kind++) {
         start += t->n[kind] * bytes_of(kind, t->place_bytes, t->velocity_bytes);
     }
     bytes = bytes_of(kind, t->place_bytes, t->velocity_bytes);
-    rc = rc != EQP_OK ? rc : eqp__source_open(file->path, file->size, &source, message);
-    for (int64_t done = 0; rc == EQP_OK && done < n;) {
-        int64_t now = n - done < ROWS ? n - done : ROWS;
-
-        rc = eqp__source_read(&source, buffer, (size_t)(now * bytes), start + (first + done) * bytes, message);
-        if (rc == EQP_OK) {
-            unpack(buffer, bytes, t, now, done, to);
-        }
-        done += now;
+    for (int c = 0; c < 7; at += field[c++].width) {
+        field[c] = (eqp__field){column[c], NULL, at, c == 0 ? 4 : c < 4 ? t->place_bytes : t->velocity_bytes};
     }
+    rc = rc != EQP_OK ? rc : eqp__source_fields(&source, t->big, start + first * bytes, bytes, 7, field, n, message);
     eqp__source_close(&source);
-    free(buffer);
     return rc;
 }
 
