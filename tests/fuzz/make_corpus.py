@@ -269,7 +269,11 @@ def make_hdf5():
         files[f"kind-{kind}"] = hdf5(0, (3, 2), [(13, 0xa0, bytes([kind]))])
     for number in range(27):
         files[f"type-{number}"] = hdf5(0, (3, 2), [(13, 0x82, bytes([number, 9]))])
+        files[f"ids-type-{number}"] = hdf5(0, (3, 2), [(15, 0x82, bytes([number, 9]))])
+        files[f"attribute-type-{number}"] = hdf5(0, (3, 2), [(1 + number % 11, 0x82, bytes([number, 9]))])
     for ndims in range(6):
+        files[f"count-shape-{ndims}"] = hdf5(0, (3, 2), [(1, 0x84, bytes([ndims, 10, 10, 1, 1]))])
+        files[f"mass-shape-{ndims}"] = hdf5(0, (3, 2), [(4, 0x84, bytes([ndims, 5, 3, 1, 1]))])
         files[f"shape-{ndims}"] = hdf5(0, (3, 2), [(13, 0x84, bytes([ndims, 10, 10, 1, 1]))])
         files[f"time-shape-{ndims}"] = hdf5(0, (3, 2), [(6, 0x84, bytes([ndims, 3, 3, 1, 1]))])
     for layout in range(4):

@@ -156,6 +156,29 @@ static inline void save_text(const char *path, const char *text)
     save_part(path, (const unsigned char *)text, strlen(text));
 }
 
+/* The contents of a file, followed by a zero; owned by the caller. size: NULL allowed. */
+static inline char *contents_of(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    struct stat status;
+
+    assert_true(file && fstat(fileno(file), &status) == 0);
+    char *contents = calloc((size_t)status.st_size + 1, 1);
+    assert_true(contents && fread(contents, 1, (size_t)status.st_size, file) == (size_t)status.st_size);
+    fclose(file);
+    if (size) {
+        *size = (size_t)status.st_size;
+    }
+    return contents;
+}
+
+static inline void check_text(const char *path, const char *expected)
+{
+    HEAP char *text = contents_of(path, NULL);
+
+    assert_string_equal(text, expected);
+}
+
 /* Columns 0 to 6 (m x y z vx vy vz) of model particle i: exact in a float, distinct for every particle and column. */
 static inline double model(int column, int64_t i)
 {
@@ -200,12 +223,25 @@ static inline void particles_free(particles *p)
     free(p->type);
 }
 
-static inline eqp_snapshot_arrays particles_arrays(const particles *p)
+/* The arrays from a particle on. */
+static inline eqp_snapshot_arrays particles_from(const particles *p, int64_t first)
 {
     double *const *c = p->column;
 
-    return (eqp_snapshot_arrays){
-        .m = c[0], .x = c[1], .y = c[2], .z = c[3], .vx = c[4], .vy = c[5], .vz = c[6], .id = p->id, .type = p->type};
+    return (eqp_snapshot_arrays){.m = c[0] + first,
+                                 .x = c[1] + first,
+                                 .y = c[2] + first,
+                                 .z = c[3] + first,
+                                 .vx = c[4] + first,
+                                 .vy = c[5] + first,
+                                 .vz = c[6] + first,
+                                 .id = p->id + first,
+                                 .type = p->type + first};
+}
+
+static inline eqp_snapshot_arrays particles_arrays(const particles *p)
+{
+    return particles_from(p, 0);
 }
 
 static inline eqp_snapshot *open_good(const char *path)
@@ -281,13 +317,7 @@ static const char old_text[] = "what was there before\n";
 
 static inline void check_old(const char *path)
 {
-    char text[sizeof old_text + 1] = "";
-    FILE *file = fopen(path, "rb");
-
-    assert_non_null(file);
-    assert_int_equal(fread(text, 1, sizeof text, file), sizeof old_text - 1);
-    fclose(file);
-    assert_string_equal(text, old_text);
+    check_text(path, old_text);
     assert_int_equal(files_in_folder(false), 1);
 }
 

@@ -230,18 +230,4 @@ static inline void delete_link(const char *name)
     assert_true(H5Fclose(file) >= 0);
 }
 
-/* Owned by the caller. */
-static inline unsigned char *image_of(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    struct stat status;
-
-    assert_true(file && fstat(fileno(file), &status) == 0);
-    *size = (size_t)status.st_size;
-    unsigned char *image = malloc(*size);
-    assert_true(image && fread(image, 1, *size, file) == *size);
-    fclose(file);
-    return image;
-}
-
 #endif

@@ -16,17 +16,6 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
-static void check_text(const char *path, const char *expected)
-{
-    char text[256] = "";
-    FILE *file = fopen(path, "rb");
-
-    assert_non_null(file);
-    assert_true(fread(text, 1, sizeof text - 1, file) <= sizeof text - 1);
-    fclose(file);
-    assert_string_equal(text, expected);
-}
-
 static eqp_output *create(const char *path)
 {
     eqp_message message = {""};

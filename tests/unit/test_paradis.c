@@ -145,18 +145,6 @@ TEST(what_is_written_comes_back_to_the_last_bit)
     network_free(&w);
 }
 
-static char *whole_text(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = calloc(1 << 16, 1);
-
-    assert_non_null(file);
-    assert_non_null(text);
-    assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
-    fclose(file);
-    return text;
-}
-
 /* The format, byte for byte: other codes have to read it. */
 TEST(a_written_file_has_the_format)
 {
@@ -177,8 +165,7 @@ TEST(a_written_file_has_the_format)
         w.arm[i].normal[2] = i < 2 ? 1 : 0;
     }
     assert_ok(network_write(in_folder("copy"), &w, NULL));
-    HEAP char *text = whole_text(in_folder("copy"));
-    assert_string_equal(text, want);
+    check_text(in_folder("copy"), want);
 }
 
 TEST(numbers_have_a_point_in_every_locale)

@@ -344,18 +344,14 @@ TEST(what_is_written_comes_back_to_the_last_bit)
 TEST(a_torn_file_is_refused)
 {
     eqp_paradis_control c = control_good(usual), back = eqp_paradis_control_defaults;
-    char text[8192] = "", *first;
     eqp_message message = {""};
 
     strcpy(c.checksum, "0123456789abcdef");
     assert_ok(eqp__paradis_control_write(in_folder("whole"), &c, NULL));
     assert_ok(eqp_paradis_control_read(in_folder("whole"), &back, NULL, NULL, NULL));
     assert_string_equal(back.checksum, "0123456789abcdef");
-    FILE *file = fopen(in_folder("whole"), "r");
-    assert_non_null(file);
-    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
-    fclose(file);
-    first = strchr(strstr(text, "networkChecksum"), '\n');
+    HEAP char *text = contents_of(in_folder("whole"), NULL);
+    const char *first = strchr(strstr(text, "networkChecksum"), '\n');
     assert_non_null(first);
     /* Without its last newline it is whole. */
     for (size_t length = strlen(text) - 2; length > (size_t)(first - text); length -= 7) {

@@ -2,9 +2,6 @@
 /* Each damaged network is refused with a message that names the file, the line and the node. */
 #include "paradis_files.h"
 
-#include <fcntl.h>
-#include <zlib.h>
-
 /* The first that fails ends the reading. */
 static void check_refused(const char *text, int code, const char *says)
 {
@@ -99,17 +96,14 @@ TEST(networks_that_cannot_be_name_the_tag)
 /* The sum is asked of free nodes only, up to what few digits leave; surfaces may end lines. */
 TEST(networks_that_can_be_are_taken)
 {
-    const char *path = in_folder("net");
+    const char *const good[] = {replaced(replaced(LINE_TEXT, "6 2 0", "6 2 7"), "3,2 0.6 0 -0.5", "3,2 0.6 0.1 -0.5"),
+                                replaced(LINE_TEXT, "3,2 0.6 0 -0.5", "3,2 0.60001 0 -0.5"),
+                                replaced(LINE_TEXT, "6 1 7", "6 1 8")};
 
-    save_text(path, replaced(replaced(LINE_TEXT, "6 2 0", "6 2 7"), "3,2 0.6 0 -0.5", "3,2 0.6 0.1 -0.5"));
-    network w = network_good(path, 2);
-    network_free(&w);
-    save_text(path, replaced(LINE_TEXT, "3,2 0.6 0 -0.5", "3,2 0.60001 0 -0.5"));
-    w = network_good(path, 2);
-    network_free(&w);
-    save_text(path, replaced(LINE_TEXT, "6 1 7", "6 1 8"));
-    w = network_good(path, 2);
-    network_free(&w);
+    for (int i = 0; i < COUNT_OF(good); i++) {
+        save_text(in_folder("net"), good[i]);
+        FREED_BY(network_free) network w = network_good(in_folder("net"), 2);
+    }
 }
 
 TEST(wrong_counts_are_found)
@@ -140,19 +134,13 @@ TEST(a_truncated_file_is_never_whole)
 TEST(a_truncated_packed_file_is_never_whole)
 {
     const char *path = in_folder("net");
-    unsigned char packed[4096];
-    gzFile file = gzopen(path, "wb");
+    eqp_message message;
+    network w;
+    size_t size;
 
-    assert_non_null(file);
-    assert_true(gzputs(file, LINE_TEXT) > 0);
-    assert_int_equal(gzclose(file), Z_OK);
-    FILE *raw = fopen(path, "rb");
-    assert_non_null(raw);
-    size_t size = fread(packed, 1, sizeof packed, raw);
-    fclose(raw);
+    save_packed_text(path, LINE_TEXT);
+    HEAP unsigned char *packed = (unsigned char *)contents_of(path, &size);
     for (size_t n = 0; n < size; n++) {
-        network w;
-
         save_part(path, packed, n);
         assert_int_equal(network_read(path, 2, &w, NULL), EQP_ERR_FORMAT);
         save_part(path, packed, size);
@@ -160,35 +148,33 @@ TEST(a_truncated_packed_file_is_never_whole)
     /* The check sum that stands at the end. */
     packed[size - 6] ^= 1;
     save_part(path, packed, size);
-    {
-        eqp_message message;
-        network w;
-
-        assert_int_equal(network_read(path, 2, &w, &message), EQP_ERR_FORMAT);
-        assert_non_null(strstr(message.text, "the packed data are damaged"));
-    }
+    assert_int_equal(network_read(path, 2, &w, &message), EQP_ERR_FORMAT);
+    assert_non_null(strstr(message.text, "the packed data are damaged"));
 }
 
 TEST(files_that_are_none_are_refused)
 {
+    static const struct {
+        const char *name, *says;
+        int code;
+    } bad[] = {{"none", "none: No such file", EQP_ERR_IO},
+               {"folder", "is a directory", EQP_ERR_IO},
+               {"pipe", "is not a regular file", EQP_ERR_IO},
+               {"zero", "line 1: holds a zero byte", EQP_ERR_FORMAT},
+               {"long", "line 1: is longer than", EQP_ERR_FORMAT}};
     eqp_paradis_reader *reader = NULL;
-    eqp_message message;
 
-    assert_int_equal(eqp_paradis_open(in_folder("none"), &reader, &message), EQP_ERR_IO);
-    assert_non_null(strstr(message.text, "none: No such file"));
     assert_int_equal(mkdir(in_folder("folder"), 0700), 0);
-    assert_int_equal(eqp_paradis_open(in_folder("folder"), &reader, &message), EQP_ERR_IO);
-    assert_non_null(strstr(message.text, "is a directory"));
     assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
-    assert_int_equal(eqp_paradis_open(in_folder("pipe"), &reader, &message), EQP_ERR_IO);
-    assert_non_null(strstr(message.text, "is not a regular file"));
     save_part(in_folder("zero"), (const unsigned char *)"dataFile\0Version = 5\n", 21);
-    assert_int_equal(eqp_paradis_open(in_folder("zero"), &reader, &message), EQP_ERR_FORMAT);
-    assert_non_null(strstr(message.text, "line 1: holds a zero byte"));
-    /* One line of 100 MB is not kept: the file has a hole. */
-    int fd = open(in_folder("long"), O_WRONLY | O_CREAT, 0600);
-    assert_true(fd >= 0 && ftruncate(fd, 100000000) == 0 && close(fd) == 0);
-    assert_int_equal(eqp_paradis_open(in_folder("long"), &reader, &message), EQP_ERR_FORMAT);
+    save_text(in_folder("long"), ""); /* a line of 100 MB: a hole */
+    assert_int_equal(truncate(in_folder("long"), 100000000), 0);
+    for (int i = 0; i < COUNT_OF(bad); i++) {
+        eqp_message message = {""};
+
+        assert_int_equal(eqp_paradis_open(in_folder(bad[i].name), &reader, &message), bad[i].code);
+        assert_non_null(strstr(message.text, bad[i].says));
+    }
     assert_null(reader);
 }
 

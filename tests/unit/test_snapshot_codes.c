@@ -128,7 +128,7 @@ TEST(packed_files_give_the_same_particles)
     size_t size;
 
     save_spec(in_folder("a"), &s);
-    unsigned char *image = image_of(in_folder("a"), &size);
+    char *image = contents_of(in_folder("a"), &size);
     save_packed(in_folder("b"), image, size);
     check_slices(in_folder("b"), &whole);
     refuse_truncations(in_folder("b"), 97);

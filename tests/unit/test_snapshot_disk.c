@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A full disk, at any byte: the old file survives, no other file is left, one line says so, and the next attempt
- * works. A limit on file sizes simulates the disk. */
+ * works. A limit on file sizes simulates the disk. The same writers, and a reader, without memory. */
 #include "snapshot_files.h"
+
+#include "failing_malloc.h"
 
 #include <hdf5.h>
 #include <sys/wait.h>
 
 enum { N = 900 };
+
+static const eqp_column potential = {"Potential", EQP_KIND_DOUBLE, 1};
+static const eqp_attribute step = {.name = "Step", .kind = EQP_KIND_INT64, .integer = 7};
 
 static eqp_snapshot_layout some_layout(int nfiles)
 {
@@ -14,6 +19,9 @@ static eqp_snapshot_layout some_layout(int nfiles)
 
     l.type_n[1] = N;
     l.nfiles = nfiles;
+    l.ncolumns = l.nattributes = 1;
+    l.column = &potential;
+    l.attribute = &step;
     return l;
 }
 
@@ -26,7 +34,7 @@ static int write_snapshot(const char *path, int nfiles, eqp_message *message)
     eqp_snapshot_writer *writer = NULL;
     int rc = eqp_snapshot_write_begin(path, &l, &writer, message);
 
-    rc = rc != EQP_OK ? rc : eqp_snapshot_write_slice(writer, N, &arrays, NULL, message);
+    rc = rc != EQP_OK ? rc : eqp_snapshot_write_slice(writer, N, &arrays, (const void *const[]){p.column[1]}, message);
     if (rc == EQP_OK) {
         rc = eqp_snapshot_write_finish(writer, message);
     } else {
@@ -137,4 +145,44 @@ TEST(a_folder_that_takes_nothing_is_named)
     }
     assert_int_equal(chmod(folder, 0700), 0);
     assert_int_equal(unlink(path), 0);
+}
+
+static int read_snapshot(const char *path, eqp_message *message)
+{
+    static double x[N], p[N];
+    eqp_attribute found = {.name = "Step", .kind = EQP_KIND_INT64};
+    const eqp_snapshot_arrays arrays = {.x = x};
+    eqp_snapshot *s = NULL;
+    int code = eqp_snapshot_open(path, &s, message);
+
+    assert_true((s != NULL) == (code == EQP_OK));
+    code = code ? code : eqp_snapshot_read(s, 0, N, &arrays, message);
+    code = code ? code : eqp_snapshot_read_column(s, &potential, 0, N, (void *const[]){p}, message);
+    code = code ? code : eqp_snapshot_get_attribute(s, &found, message);
+    eqp_snapshot_close(s);
+    return code;
+}
+
+/* HDF5 does not pass on that its driver ran out of memory, so the code may be EQP_ERR_IO. Models of particles are
+ * allocated by the test. */
+TEST(hdf5_files_survive_our_failing_allocations)
+{
+    static const char *const name[] = {"a", "table", "series", "a"};
+
+    SKIP_IF(!failing_malloc_only_ours());
+    for (int what = 0; what < 4; what++) {
+        eqp_message message = {""};
+        int64_t k = what == 0 ? 9 : 0; /* those of the model */
+        int code;
+
+        for (; FAILING_MALLOC(k, code = what < 3 ? write_some(what, in_folder(name[what]), &message)
+                                                 : read_snapshot(in_folder("a"), &message));
+             k++) {
+            assert_true((code == EQP_ERR_MEMORY || code == EQP_ERR_IO) && message.text[0] != '\0');
+            message.text[0] = '\0';
+        }
+        assert_ok(code);
+        assert_true(k > 0);
+        assert_int_equal(files_in_folder(false), what < 3 ? what + 1 : 3); /* no temporary file */
+    }
 }

@@ -105,16 +105,6 @@ TEST(totals_are_checked_if_they_are_given)
     eqp_snapshot_close(open_good(in_folder("a")));
 }
 
-TEST(no_particles_is_an_error)
-{
-    spec s = mixed;
-
-    memset(s.n, 0, sizeof s.n);
-    memset(s.total, 0, sizeof s.total);
-    save_spec(in_folder("a"), &s);
-    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "no particles");
-}
-
 TEST(values_that_cannot_be_used_are_named)
 {
     static const struct {
@@ -193,18 +183,4 @@ TEST(millions_of_empty_blocks_are_refused)
     save(in_folder("a"), &file);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "more than 4096 blocks");
     free(file.p);
-}
-
-TEST(ranges_outside_the_snapshot_are_refused)
-{
-    static const int64_t bad[][2] = {{-1, 1}, {0, 11}, {10, 1}, {11, 0}, {5, -1}, {1, INT64_MAX}, {INT64_MAX, 1}};
-    eqp_snapshot_arrays none = {0};
-
-    save_spec(in_folder("a"), &mixed);
-    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
-    for (int k = 0; k < 7; k++) {
-        assert_refused(eqp_snapshot_read(s, bad[k][0], bad[k][1], &none, NULL));
-    }
-    assert_ok(eqp_snapshot_read(s, 10, 0, &none, NULL));
-    assert_ok(eqp_snapshot_read(s, 0, 10, &none, NULL));
 }

@@ -114,21 +114,6 @@ TEST(counts_that_lie_are_refused)
     }
 }
 
-TEST(a_file_that_shrinks_after_opening_is_an_error)
-{
-    bytes file = file_of(true, 0);
-    FREED_BY(particles_free) particles p = particles_new(10);
-    eqp_snapshot_arrays arrays = particles_arrays(&p);
-
-    save(in_folder("a"), &file);
-    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
-    for (off_t length = (off_t)file.n - 1; length >= 0; length -= 13) {
-        assert_int_equal(truncate(in_folder("a"), length), 0);
-        assert_int_equal(eqp_snapshot_read(s, 0, 10, &arrays, NULL), EQP_ERR_FORMAT);
-    }
-    free(file.p);
-}
-
 TEST(a_longer_file_is_refused)
 {
     bytes file = file_of(false, 0);
@@ -137,38 +122,6 @@ TEST(a_longer_file_is_refused)
     save(in_folder("a"), &file);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "damaged");
     free(file.p);
-}
-
-TEST(no_particles_is_an_error)
-{
-    bytes file = header_of(true, 0, 0, 0, 0, 0);
-
-    save(in_folder("a"), &file);
-    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "no particles");
-    free(file.p);
-}
-
-TEST(values_that_cannot_be_used_are_named)
-{
-    static const struct {
-        int64_t particle;
-        size_t at;
-        float value;
-        const char *what;
-    } bad[] = {{0, 32, -2, "particle 0: mass is negative"},
-               {6, 32 + 2 * 48 + 4 * 36 + 4, NAN, "particle 6: x is not a number"},
-               {9, 32 + 2 * 48 + 5 * 36 + 2 * 44 + 24, INFINITY, "particle 9: vz is infinite"}};
-
-    for (int k = 0; k < 3; k++) {
-        bytes file = file_of(true, 0), number = {0};
-
-        put_real(&number, (double)bad[k].value, 4, true);
-        memcpy(file.p + bad[k].at, number.p, 4);
-        save(in_folder("a"), &file);
-        refuse_read(in_folder("a"), EQP_ERR_DATA, bad[k].what);
-        free(number.p);
-        free(file.p);
-    }
 }
 
 /* Files of this size cannot be written here, so their headers are parsed alone. */

@@ -10,18 +10,6 @@ static const int64_t end[3][2] = {{0, 1}, {3, 1}, {2, 0}};
 static const double burgers[3][3] = {{3, 0, 4}, {-0.5, 0.5, 0}, {0, 0, 1}};
 static const int rank[3] = {0, 7, 4095}, type[3] = {-1, 2, 3};
 
-static char *text_of(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = calloc(1 << 16, 1);
-
-    assert_non_null(file);
-    assert_non_null(text);
-    assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
-    fclose(file);
-    return text;
-}
-
 /* Decodes base64 up to the next tag. */
 static size_t decode(const char *at, unsigned char *to, size_t most)
 {
@@ -96,7 +84,7 @@ TEST(every_number_is_found_again)
     assert_ok(eqp_vtk_add(writer, &piece, NULL));
     assert_ok(eqp_vtk_add(writer, &small, NULL));
     assert_ok(eqp_vtk_finish(writer, NULL));
-    HEAP char *text = text_of(path);
+    HEAP char *text = contents_of(path, NULL);
     assert_int_equal(count(text, "<Piece "), 2);
     assert_int_equal(count(text, "</Piece>"), 2);
     assert_non_null(strstr(text, "NumberOfPoints=\"4\" NumberOfVerts=\"0\" NumberOfLines=\"3\""));
@@ -120,7 +108,7 @@ TEST(nothing_is_a_file_too)
 
     assert_ok(eqp_vtk_begin(in_folder("net.vtp"), 0, &writer, NULL));
     assert_ok(eqp_vtk_finish(writer, NULL));
-    HEAP char *text = text_of(in_folder("net.vtp"));
+    HEAP char *text = contents_of(in_folder("net.vtp"), NULL);
     assert_int_equal(count(text, "<Piece NumberOfPoints=\"0\""), 1);
     check_array(text, "position", "Float64", 3, "", 0);
     assert_null(strstr(text, "rank"));
@@ -157,7 +145,7 @@ TEST(a_series_names_files_and_times)
     eqp_message message;
 
     assert_ok(eqp_vtk_write_series(path, 2, frame, NULL));
-    char *text = text_of(path);
+    char *text = contents_of(path, NULL);
     assert_non_null(strstr(text, "<DataSet timestep=\"0.33333333333333331\" part=\"0\" file=\"a&amp;&quot;b.vtp\"/>"));
     assert_non_null(strstr(text, "<DataSet timestep=\"1.0000000000000001e-09\" part=\"0\" file=\"c.vtp\"/>"));
     free(text);
