@@ -108,8 +108,8 @@ int eqp__feedback_steps_record(eqp_feedback_steps *feedback, const eqp_rank_row 
         feedback->now.phase = HOLDING;
         return EQP_OK;
     }
-    EQP__CHECK(eqp__feedback_check(&feedback->now.state, feedback->nranks,
-                                   (int64_t)(TOTAL_UNITS * fmin(most / total, 1.0)), (int64_t)TOTAL_UNITS, &verdict));
+    verdict = eqp__feedback_check(&feedback->now.state, feedback->nranks,
+                                  (int64_t)(TOTAL_UNITS * fmin(most / total, 1.0)), (int64_t)TOTAL_UNITS);
     const bool is_best = feedback->now.state.best_step == feedback->now.state.checks - 1;
     if (is_best) {
         keep_best(feedback, rows);

@@ -194,7 +194,7 @@ TEST(every_iteration_goes_to_its_new_rank_once)
         int found[MAX_RANKS + 1] = {0};
 
         draw_ranks(nranks, bound, load);
-        assert_ok(eqp__feedback_step(nranks, bound, load, next));
+        eqp__feedback_step(nranks, bound, load, next);
         assert_int_equal(next[0], bound[0]);
         assert_int_equal(next[nranks], bound[nranks]);
         memcpy(reached, next, (size_t)nranks * sizeof *reached);
@@ -204,7 +204,7 @@ TEST(every_iteration_goes_to_its_new_rank_once)
             int64_t at = rank.low;
 
             assert_true(next[r] <= next[r + 1]);
-            assert_ok(eqp__feedback_inside(&rank, &first, &count));
+            eqp__feedback_inside(&rank, &first, &count);
             for (int k = first; k < first + count; k++) {
                 assert_int_equal(eqp__feedback_bound(&rank, k), next[k]);
                 found[k]++;
@@ -243,7 +243,7 @@ TEST(one_step_balances_what_is_constant_in_each_rank)
             most = each[r] > most ? each[r] : most;
             total += load[r];
         }
-        assert_ok(eqp__feedback_step(nranks, bound, load, next));
+        eqp__feedback_step(nranks, bound, load, next);
         for (int r = 0, old = 0; r < nranks; r++) {
             int64_t mine = 0;
             for (int64_t m = next[r]; m < next[r + 1]; m++) {
@@ -265,7 +265,7 @@ TEST(ranks_without_load_keep_what_they_have)
     const int64_t nothing[9] = {0};
     const eqp_feedback_options guarded = eqp_feedback_options_defaults();
 
-    assert_ok(eqp__feedback_step(4, bound, load, next));
+    eqp__feedback_step(4, bound, load, next);
     assert_memory_equal(next, bound, sizeof bound);
     assert_ok(eqp_feedback_simulate(9, nothing, 4, &guarded, next, NULL, &run));
     assert_int_equal(run.steps, 0);
@@ -330,7 +330,7 @@ TEST(simulated_ranks_have_the_loads_of_their_iterations)
             load[m] = 1 + below(100);
         }
         assert_ok(eqp_feedback_simulate(n, load, nranks, &options, bound, difference, &run));
-        assert_ok(eqp__feedback_start(n, nranks, start));
+        eqp__feedback_start(n, nranks, start);
         if (n > 0) {
             assert_true(fabs(difference_of(load, nranks, start) - difference[0]) < 1e-14);
             assert_true(fabs(difference_of(load, nranks, bound) - run.load_difference) < 1e-14);
@@ -413,72 +413,41 @@ TEST(seconds_become_whole_units)
     }
 }
 
-TEST(bad_arguments_are_refused)
+TEST(loads_that_cannot_be_summed_are_refused)
 {
-    const int64_t bound[3] = {0, 4, 8}, load[2] = {1, 2}, falling[3] = {0, 5, 4}, negative[2] = {1, -1};
-    const int64_t empty[3] = {0, 0, 8}, huge[2] = {INT64_MAX, 1};
-    int64_t next[3] = {7, 7, 7};
-    eqp_feedback_rank rank = {2, 0, 0, 4, 1, 0, 3};
-    eqp_feedback_options options = eqp_feedback_options_defaults();
-    eqp_feedback_state s;
+    const int64_t negative[2] = {1, -1}, huge[2] = {INT64_MAX, 1};
+    const eqp_feedback_options options = eqp_feedback_options_defaults();
     eqp_feedback_run run;
-    enum eqp_feedback_verdict verdict;
-    int first, count;
 
-    assert_refused(eqp__feedback_step(0, bound, load, next));
-    assert_refused(eqp__feedback_step(2, falling, load, next));
-    assert_refused(eqp__feedback_step(2, bound, negative, next));
-    assert_refused(eqp__feedback_step(2, empty, load, next));
-    assert_int_equal(eqp__feedback_step(2, bound, huge, next), EQP_ERR_OVERFLOW);
-    assert_int_equal(next[1], 7);
-    rank.before = 3;
-    assert_refused(eqp__feedback_inside(&rank, &first, &count));
-    rank = (eqp_feedback_rank){2, 2, 0, 4, 1, 0, 3};
-    assert_refused(eqp__feedback_inside(&rank, &first, &count));
-    assert_refused(eqp__feedback_start(-1, 2, next));
     assert_refused(eqp_feedback_simulate(2, negative, 2, &options, NULL, NULL, &run));
     assert_int_equal(eqp_feedback_simulate(2, huge, 2, &options, NULL, NULL, &run), EQP_ERR_OVERFLOW);
-    assert_refused(eqp_feedback_simulate(2, load, 0, &options, NULL, NULL, &run));
-    options.patience = 0;
-    assert_refused(eqp__feedback_init(&s, &options));
-    options = eqp_feedback_options_defaults();
-    options.threshold = NAN;
-    assert_refused(eqp__feedback_init(&s, &options));
-    options.threshold = 0;
-    assert_ok(eqp__feedback_init(&s, &options));
-    assert_refused(eqp__feedback_check(&s, 2, 5, 4, &verdict));
-    assert_refused(eqp__feedback_check(&s, 2, -1, 4, &verdict));
-    assert_int_equal(s.checks, 0);
 }
 
 TEST(starting_ranges_are_equal)
 {
     int64_t bound[5];
 
-    assert_ok(eqp__feedback_start(10, 4, bound));
+    eqp__feedback_start(10, 4, bound);
     assert_int_equal(bound[1], 2);
     assert_int_equal(bound[2], 5);
     assert_int_equal(bound[3], 7);
-    assert_ok(eqp__feedback_start(INT64_MAX, 4, bound));
+    eqp__feedback_start(INT64_MAX, 4, bound);
     assert_int_equal(bound[4], INT64_MAX);
     assert_int_equal(bound[2], INT64_MAX / 2);
 }
 
-TEST(failing_allocations_leave_nothing)
+static int simulate_six(void *user)
 {
-    const int64_t load[6] = {1, 2, 3, 4, 5, 6};
+    static const int64_t load[6] = {1, 2, 3, 4, 5, 6};
     const eqp_feedback_options options = eqp_feedback_options_defaults();
 
+    return eqp_feedback_simulate(6, load, 3, &options, NULL, NULL, user);
+}
+
+TEST(failing_allocations_leave_nothing)
+{
+    eqp_feedback_run run;
+
     SKIP_IF(!failing_malloc_works);
-    eqp_feedback_run run = {.steps = -1};
-    int64_t bound[4] = {-1};
-    int64_t k = 0;
-    int code;
-    for (; FAILING_MALLOC(k, code = eqp_feedback_simulate(6, load, 3, &options, bound, NULL, &run)); k++) {
-        assert_int_equal(code, EQP_ERR_MEMORY);
-        assert_int_equal(run.steps, -1);
-        assert_int_equal(bound[0], -1);
-    }
-    assert_ok(code);
-    assert_int_equal(k, 5);
+    assert_int_equal(failing_malloc_sweep(simulate_six, &run, EQP_ERR_MEMORY), 5);
 }

@@ -22,9 +22,8 @@ typedef struct eqp_feedback_rank {
 /** Finds the new boundaries inside a rank's range (2.1). Boundary k, 1 to nranks - 1, is where rank k begins and rank
  * k - 1 ends; it belongs to the one rank with before <= k total / nranks < before + load. Boundaries *first to *first +
  * *count - 1 are inside. With a count of 0 all iterations go to rank *first - 1 (2.4). With a total of 0 no rank has
- * boundaries inside, and all ranks keep their iterations. Local, O(1), deterministic.
- * \return EQP_OK, or EQP_ERR_ARGUMENT for an invalid rank */
-int eqp__feedback_inside(const eqp_feedback_rank *rank, int *first, int *count);
+ * boundaries inside, and all ranks keep their iterations. Local, O(1), deterministic. */
+void eqp__feedback_inside(const eqp_feedback_rank *rank, int *first, int *count);
 
 /** The position of boundary k, which must be inside (2.2, 2.3): floor((k total / nranks - before) / (load / (high -
  * low))) + low, limited to the range. Local, O(1), deterministic.
@@ -44,28 +43,21 @@ eqp_feedback_piece eqp__feedback_piece_at(const eqp_feedback_rank *rank, int fir
 
 /** One step of all ranks at once. Ranges stay in order and cover the same iterations; boundaries stay where they are if
  * the total is 0. Local, O(nranks), deterministic.
- * \param[in]  nranks  >= 1
  * \param[in]  bound   [nranks + 1] ascending from >= 0: rank r has bound[r] to bound[r + 1] - 1 (borrowed)
  * \param[in]  load    [nranks] >= 0, and 0 where the range is empty (borrowed)
- * \param[out] next    [nranks + 1] the new bounds; must not be `bound`
- * \return EQP_OK, EQP_ERR_ARGUMENT for invalid bounds or loads, EQP_ERR_OVERFLOW if the sum overflows */
-int eqp__feedback_step(int nranks, const int64_t *bound, const int64_t *load, int64_t *next);
+ * \param[out] next    [nranks + 1] the new bounds; must not be `bound` */
+void eqp__feedback_step(int nranks, const int64_t *bound, const int64_t *load, int64_t *next);
 
-/** Equal ranges: rank r starts at floor(r n / nranks). Local, O(nranks).
- * \param[out] bound  [nranks + 1]
- * \return EQP_OK, or EQP_ERR_ARGUMENT for n < 0 or nranks < 1 */
-int eqp__feedback_start(int64_t n, int nranks, int64_t *bound);
+/** Equal ranges: rank r starts at floor(r n / nranks). bound: [nranks + 1]. Local, O(nranks). */
+void eqp__feedback_start(int64_t n, int nranks, int64_t *bound);
 
 /** Initializes the state of a rule. Local.
  * \return EQP_OK, or EQP_ERR_ARGUMENT for an option out of its range; unchanged on error */
 int eqp__feedback_init(eqp_feedback_state *state, const eqp_feedback_options *options);
 
 /** Records the loads of the present bounds and decides whether to take another step. Local, O(1), deterministic.
- * \param[in]  max      largest load of a rank, >= 0
- * \param[in]  total    sum of all loads, >= max
- * \param[out] verdict  EQP_FEEDBACK_GO_ON, or the reason to stop
- * \return EQP_OK, or EQP_ERR_ARGUMENT for invalid loads; unchanged on error */
-int eqp__feedback_check(eqp_feedback_state *state, int nranks, int64_t max, int64_t total,
-                        enum eqp_feedback_verdict *verdict);
+ * max: largest load of a rank, >= 0; total: sum of all loads, >= max. Returns EQP_FEEDBACK_GO_ON, or the reason to
+ * stop. */
+enum eqp_feedback_verdict eqp__feedback_check(eqp_feedback_state *state, int nranks, int64_t max, int64_t total);
 
 #endif

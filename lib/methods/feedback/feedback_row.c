@@ -73,7 +73,7 @@ static int move_cuts(const step *s, int *part)
 }
 
 /* Applies the stopping rule to the loads of the parts relative to their shares. */
-static int check(const step *s, eqp_feedback_state *state, enum eqp_feedback_verdict *verdict)
+static enum eqp_feedback_verdict check(const step *s, eqp_feedback_state *state)
 {
     const int nparts = s->options->nparts;
     double total = 0, most = 0;
@@ -83,36 +83,34 @@ static int check(const step *s, eqp_feedback_state *state, enum eqp_feedback_ver
         most = fmax(most, s->options->share ? s->load[p] / (s->options->share[p] * nparts) : s->load[p]);
     }
     if (!(total > 0)) {
-        *verdict = EQP_FEEDBACK_WITHIN;
-        return EQP_OK;
+        return EQP_FEEDBACK_WITHIN;
     }
     most = fmin(most / total, 1);
-    return eqp__feedback_check(state, nparts, (int64_t)(TOTAL_UNITS * most), (int64_t)TOTAL_UNITS, verdict);
+    return eqp__feedback_check(state, nparts, (int64_t)(TOTAL_UNITS * most), (int64_t)TOTAL_UNITS);
 }
 
 /* Takes steps with modelled loads, starting from equal counts, and returns the best parts. Collective. */
 static int settle(step *s, int *part)
 {
-    eqp_feedback_options options = eqp_feedback_options_defaults();
+    eqp_feedback_state state = {.options = eqp_feedback_options_defaults()};
     enum eqp_feedback_verdict verdict = EQP_FEEDBACK_GO_ON;
-    eqp_feedback_state state;
     int *now = NULL, code;
 
-    options.threshold = s->options->imbalance_tol;
-    code = eqp__feedback_init(&state, &options);
-    code = code ? code : eqp_array_create(&now, s->items->n, sizeof *now);
-    code = eqp_agree(s->comm, code, NULL);
-    code = code ? code : cut_by_count(s, now);
-    while (!code && verdict == EQP_FEEDBACK_GO_ON) {
-        code = measure(s, now, NULL);
-        code = code ? code : check(s, &state, &verdict);
-        if (!code && (state.checks == 0 || state.best_step == state.checks - 1)) {
+    state.options.threshold = s->options->imbalance_tol;
+    EQP_TRY(eqp_agree(s->comm, eqp_array_create(&now, s->items->n, sizeof *now), NULL));
+    EQP_TRY(cut_by_count(s, now));
+    for (;;) {
+        EQP_TRY(measure(s, now, NULL));
+        verdict = check(s, &state);
+        if (state.checks == 0 || state.best_step == state.checks - 1) {
             memcpy(part, now, (size_t)s->items->n * sizeof *now);
         }
-        if (!code && verdict == EQP_FEEDBACK_GO_ON) {
-            code = move_cuts(s, now);
+        if (verdict != EQP_FEEDBACK_GO_ON) {
+            break;
         }
+        EQP_TRY(move_cuts(s, now));
     }
+done:
     free(now);
     return code;
 }

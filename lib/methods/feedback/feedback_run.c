@@ -49,11 +49,11 @@ int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options
     int rank = 0, nranks = 1, code = eqp__comm_shape(comm, &rank, &nranks);
 
     EQP__CHECK(code);
-    code = share ? eqp__feedback_init(&s.state, options) : EQP_ERR_ARGUMENT;
+    code = share && n >= 0 ? eqp__feedback_init(&s.state, options) : EQP_ERR_ARGUMENT;
     code = code ? code : eqp_array_create(&bound, (int64_t)nranks + 1, sizeof *bound);
-    code = code ? code : eqp__feedback_start(n, nranks, bound);
     code = eqp__agree_alike(comm, code, code ? 0 : print_of(n, options));
     if (!code) {
+        eqp__feedback_start(n, nranks, bound);
         s.low = s.best_low = bound[rank];
         s.high = s.best_high = bound[rank + 1];
         *share = s;
@@ -91,7 +91,8 @@ static int look(step *s, const eqp_feedback_share *share, eqp_feedback_state *st
         s->me.total += load;
         max = load > max ? load : max;
     }
-    return eqp__feedback_check(state, s->me.nranks, max, s->me.total, verdict);
+    *verdict = eqp__feedback_check(state, s->me.nranks, max, s->me.total);
+    return EQP_OK;
 }
 
 static int send_bounds(step *s)
@@ -131,13 +132,12 @@ static int exchange_bounds(step *s)
 /* Finds the new range of this rank and the number of its iterations that go to each rank. Collective. */
 static int plan_step(step *s)
 {
-    int code = eqp__feedback_inside(&s->me, &s->first, &s->count);
+    int code;
 
+    eqp__feedback_inside(&s->me, &s->first, &s->count);
     s->low = s->me.low; /* stays for the first rank, and for all ranks if the total is 0 */
     s->high = s->me.high;
-    code = code
-               ? code
-               : EQP__ARRAYS(EQP__ARRAY(s->bound, s->count), {&s->request, 2 * (int64_t)s->count, sizeof(MPI_Request)});
+    code = EQP__ARRAYS(EQP__ARRAY(s->bound, s->count), {&s->request, 2 * (int64_t)s->count, sizeof(MPI_Request)});
     code = eqp_agree(s->comm, code, NULL);
     if (!code && s->me.total > 0) {
         code = exchange_bounds(s);

@@ -100,21 +100,17 @@ static void close_simulation(simulation *s)
     EQP__FREE(s->prefix, s->bound, s->next, s->best, s->load);
 }
 
+/* The caller closes the simulation, also after an error. */
 static int open_simulation(simulation *s, int64_t n, const int64_t *load, int nranks)
 {
     const int64_t bounds = (int64_t)nranks + 1;
-    int code = EQP_OK;
 
     *s = (simulation){.nranks = nranks, .each = load};
-    if ((code = eqp_array_create(&s->prefix, n / BLOCK + 1, sizeof *s->prefix)) ||
-        (code = eqp_array_create(&s->bound, bounds, sizeof *s->bound)) ||
-        (code = eqp_array_create(&s->next, bounds, sizeof *s->next)) ||
-        (code = eqp_array_create(&s->best, bounds, sizeof *s->best)) ||
-        (code = eqp_array_create(&s->load, nranks, sizeof *s->load)) || (code = sum_up(s, n)) ||
-        (code = eqp__feedback_start(n, nranks, s->bound))) {
-        close_simulation(s);
-    }
-    return code;
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(s->prefix, n / BLOCK + 1), EQP__ARRAY(s->bound, bounds),
+                           EQP__ARRAY(s->next, bounds), EQP__ARRAY(s->best, bounds), EQP__ARRAY(s->load, nranks)));
+    EQP__CHECK(sum_up(s, n));
+    eqp__feedback_start(n, nranks, s->bound);
+    return EQP_OK;
 }
 
 static void measure(simulation *s)
@@ -143,27 +139,24 @@ static int64_t count_staying(const simulation *s)
     return staying;
 }
 
-static int take_step(simulation *s)
+static void take_step(simulation *s)
 {
-    int code = eqp__feedback_step(s->nranks, s->bound, s->load, s->next);
+    int64_t *const former = s->bound;
 
-    if (!code) {
-        int64_t *old = s->bound;
-        s->result.moved += s->bound[s->nranks] - s->bound[0] - count_staying(s);
-        s->bound = s->next;
-        s->next = old;
-        s->result.steps++;
-    }
-    return code;
+    eqp__feedback_step(s->nranks, s->bound, s->load, s->next);
+    s->result.moved += s->bound[s->nranks] - s->bound[0] - count_staying(s);
+    s->bound = s->next;
+    s->next = former;
+    s->result.steps++;
 }
 
-static int run(simulation *s, eqp_feedback_state *state, double *difference)
+static void run(simulation *s, eqp_feedback_state *state, double *difference)
 {
     const double unit = s->total > 0 ? (double)s->total : 1;
 
-    for (;;) {
+    for (;; take_step(s)) {
         measure(s);
-        EQP__CHECK(eqp__feedback_check(state, s->nranks, s->max, s->total, &s->result.verdict));
+        s->result.verdict = eqp__feedback_check(state, s->nranks, s->max, s->total);
         if (state->best_step == s->result.steps) {
             memcpy(s->best, s->bound, ((size_t)s->nranks + 1) * sizeof *s->best);
         }
@@ -173,32 +166,28 @@ static int run(simulation *s, eqp_feedback_state *state, double *difference)
         if (s->result.verdict != EQP_FEEDBACK_GO_ON) {
             break;
         }
-        EQP__CHECK(take_step(s));
     }
     s->result.best_step = state->best_step;
     s->result.load_difference = state->best / unit;
     s->result.load_difference_last = state->value / unit;
-    return EQP_OK;
 }
 
 int eqp_feedback_simulate(int64_t n, const int64_t *load, int nranks, const eqp_feedback_options *options,
                           int64_t *bound, double *difference, eqp_feedback_run *result)
 {
+    EQP_REQUIRE(n >= 0 && n < INT64_MAX && nranks >= 1 && (n == 0 || load) && result);
     simulation s;
     eqp_feedback_state state;
-    int code = n < 0 || n == INT64_MAX || nranks < 1 || (n > 0 && !load) || !result ? EQP_ERR_ARGUMENT : EQP_OK;
+    int code;
 
-    code = code ? code : eqp__feedback_init(&state, options);
-    code = code ? code : open_simulation(&s, n, load, nranks);
-    EQP__CHECK(code);
-    code = run(&s, &state, difference);
-    if (!code) {
-        const int64_t *kept = options->rule == EQP_FEEDBACK_GUARDED ? s.best : s.bound;
-        *result = s.result;
-        if (bound) {
-            memcpy(bound, kept, ((size_t)nranks + 1) * sizeof *bound);
-        }
+    EQP__CHECK(eqp__feedback_init(&state, options));
+    EQP_TRY(open_simulation(&s, n, load, nranks));
+    run(&s, &state, difference);
+    *result = s.result;
+    if (bound) {
+        memcpy(bound, options->rule == EQP_FEEDBACK_GUARDED ? s.best : s.bound, ((size_t)nranks + 1) * sizeof *bound);
     }
+done:
     close_simulation(&s);
     return code;
 }
