@@ -55,9 +55,8 @@ static void check_cycle(const world *w, const int *part, const eqp_balance_resul
         CHECK(r->phase_imbalance[0] == r->imbalance && r->phase_imbalance[1] == 0);
         return;
     }
-    CHECK_EQUAL(
-        eqp__cycle_measure(is->n, w->phase_load, part, is->phases, w->times, is->nparts, w->share, NULL, &cycle),
-        EQP_OK);
+    CHECK_EQUAL(eqp__cycle_measure(is->n, w->phase_load, part, is->phases, w->times, is->nparts, w->share, &cycle),
+                EQP_OK);
     CHECK_NEAR(r->cycle_efficiency, cycle.efficiency, 1e-12);
     for (int k = 0; k < EQP_CYCLE_PHASES; k++) {
         CHECK_NEAR(r->phase_imbalance[k], cycle.imbalance[k], 1e-9);

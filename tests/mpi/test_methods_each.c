@@ -47,7 +47,7 @@ static void check_common_bisection(MPI_Comm comm, const char *how, problem is)
     int part[MOST_ITEMS];
 
     CHECK_EQUAL(eqp__bisect_assign(comm, &items, &options, how, 0, part, &r), EQP_OK);
-    CHECK_EQUAL(eqp__parts_load_all(comm, items.n, items.weight, part, is.nparts, options.share, NULL, &loads), EQP_OK);
+    CHECK_EQUAL(eqp__parts_load_all(comm, items.n, items.weight, part, is.nparts, options.share, &loads), EQP_OK);
     CHECK_EQUAL(loads.empty, 0);
     if (is.weights == RANDOM_WEIGHTS) {
         CHECK(loads.imbalance <= 0.05 + (2 + log2(is.nparts)) * w->largest / (w->total * w->smallest_share));

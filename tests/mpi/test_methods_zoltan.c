@@ -117,7 +117,7 @@ static void check_parts(MPI_Comm comm, const line *l)
     for (int i = 0; i < ITEMS; i++) {
         CHECK(l->part[i] >= 0 && l->part[i] < l->options.nparts);
     }
-    CHECK_EQUAL(eqp__parts_load_all(comm, ITEMS, l->weight, l->part, l->options.nparts, l->options.share, NULL, &loads),
+    CHECK_EQUAL(eqp__parts_load_all(comm, ITEMS, l->weight, l->part, l->options.nparts, l->options.share, &loads),
                 EQP_OK);
     CHECK_NEAR(loads.imbalance, l->result.imbalance, 1e-12);
     CHECK_EQUAL(loads.empty, l->result.empty_parts);

@@ -76,8 +76,8 @@ static eqp_cycle measure(const set *s, const int *part)
 {
     eqp_cycle c;
 
-    assert_ok(eqp__cycle_measure(s->n, s->load, part, s->nphases, s->times, s->nparts, s->shares ? s->share : NULL,
-                                 NULL, &c));
+    assert_ok(
+        eqp__cycle_measure(s->n, s->load, part, s->nphases, s->times, s->nparts, s->shares ? s->share : NULL, &c));
     return c;
 }
 

@@ -168,3 +168,56 @@ TEST(parts_of_unequal_share_do_not_change_places)
     assert_int_equal(number[0], 2);
     assert_int_equal(number[1], 3);
 }
+
+TEST(a_cycle_by_hand)
+{
+    /* Two phases: mean 2, largest 3; mean 1, largest 2. */
+    static const double load[] = {1, 1, 1, 0, 2, 1, 0, 0}, times[] = {1, 4};
+    static const int part[] = {0, 1, 0, 1};
+    eqp_cycle c;
+
+    assert_ok(eqp__cycle_measure(4, load, part, 2, times, 2, NULL, &c));
+    assert_near(c.imbalance[0], 0.5, 1e-15);
+    assert_near(c.imbalance[1], 1, 1e-15);
+    assert_near(c.imbalance[2], 0, 0);
+    assert_near(c.worst, 1, 1e-15);
+    assert_int_equal(c.worst_phase, 1);
+    assert_near(c.efficiency, (2 + 4 * 1.0) / (3 + 4 * 2), 1e-15);
+    assert_ok(eqp__cycle_measure(4, load, part, 2, NULL, 2, NULL, &c));
+    assert_near(c.efficiency, (2 + 1.0) / (3 + 2), 1e-15);
+}
+
+TEST(shares_scale_loads)
+{
+    static const double load[] = {3, 1, 1, 1}, share[] = {0.75, 0.25};
+    eqp_cycle c;
+
+    assert_ok(eqp__cycle_of_parts(2, load, 2, NULL, share, &c));
+    assert_near(c.imbalance[0], 0, 1e-15); /* proportional to the shares */
+    assert_near(c.imbalance[1], 1, 1e-15); /* the small part has twice its share */
+    assert_near(c.efficiency, 3.0 / 4, 1e-15);
+}
+
+TEST(nothing_is_even)
+{
+    static const double load[] = {0, 2, 0, 2};
+    eqp_cycle c;
+
+    assert_ok(eqp__cycle_measure(0, NULL, NULL, 16, NULL, 3, NULL, &c));
+    assert_near(c.efficiency, 1, 0);
+    assert_near(c.worst, 0, 0);
+    assert_ok(eqp__cycle_of_parts(2, load, 2, NULL, NULL, &c));
+    assert_near(c.efficiency, 1, 0);
+    assert_near(c.imbalance[0], 0, 0);
+}
+
+TEST(loads_without_a_finite_sum_have_no_cycle)
+{
+    const double huge[] = {1e308, 1e308};
+    const int alike[] = {0, 0};
+    eqp_cycle c = {.worst_phase = -7};
+
+    assert_int_equal(eqp__cycle_measure(2, huge, alike, 1, NULL, 2, NULL, &c), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp__cycle_of_parts(2, huge, 1, NULL, NULL, &c), EQP_ERR_OVERFLOW);
+    assert_int_equal(c.worst_phase, -7);
+}

@@ -217,7 +217,7 @@ static int assign_diffusion(MPI_Comm comm, const eqp_balance_items *items, const
 
     EQP__CHECK(eqp__present_parts(comm, items, options, part));
     EQP__CHECK(eqp__repair_all(comm, items, options, DBL_MAX, part, &filled));
-    EQP__CHECK(eqp__parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &loads));
+    EQP__CHECK(eqp__parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, &loads));
     result->repaired = filled.repaired;
     if (loads.imbalance > diffusion_of(options).threshold) {
         EQP__CHECK(

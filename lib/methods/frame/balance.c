@@ -46,7 +46,8 @@ const eqp_balance_options *eqp__balance_options_known(const eqp_balance_options 
     return eqp_struct_take(here, options, 0) == EQP_OK ? here : NULL;
 }
 
-const eqp_balance_items *eqp__balance_items_known(const eqp_balance_items *items, eqp_balance_items *here)
+/* A caller's items in this version's layout: `here` filled, or NULL for a struct that cannot be read. */
+static const eqp_balance_items *items_known(const eqp_balance_items *items, eqp_balance_items *here)
 {
     *here = eqp_balance_items_defaults();
     return eqp_struct_take(here, items, EQP_STRUCT_UP_TO(eqp_balance_items, phase_load)) == EQP_OK ? here : NULL;
@@ -437,8 +438,7 @@ int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items
     EQP__CHECK(code);
     options = eqp__balance_options_known(options, &here);
     here.regions = NULL;
-    code = eqp__balance_checked(own, EQP_OK, method, eqp__balance_items_known(items, &mine), options, part, result,
-                                &message);
+    code = eqp__balance_checked(own, EQP_OK, method, items_known(items, &mine), options, part, result, &message);
     if (code && options && options->message) {
         *options->message = message;
     }

@@ -466,7 +466,7 @@ int eqp__capacity_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_b
     if (!full) {
         return EQP_OK;
     }
-    EQP__CHECK(eqp__parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &loads));
+    EQP__CHECK(eqp__parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, &loads));
     EQP__CHECK(eqp__gather_and_assign(comm, items, options, EQP__SIZES, mend ? repair : prove, part, result));
     result->imbalance_unrepaired = isnan(result->imbalance_unrepaired) ? loads.imbalance : result->imbalance_unrepaired;
     return EQP_OK;

@@ -10,7 +10,6 @@
 #include <equipoise/balance.h>
 #include <equipoise/problem.h>
 
-#include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,34 +18,19 @@ typedef int eqp__assign(MPI_Comm comm, const eqp_balance_items *items, const eqp
 
 #define EQP__ROW(name, folder, library) extern const eqp_method eqp__method_##name;
 #include "methods/list.h"
-
-#include <stdint.h>
-
-/** Sets one of a method's own real options unless it is already set: a program replaces the method's default with a
- * better value. Local.
- * \return EQP_OK, EQP_ERR_UNKNOWN if the method has no such real option, EQP_ERR_ARGUMENT for a value out of range */
-int eqp__method_suggest(const eqp_method *method, const char *name, double value, eqp_settings *settings);
-
-/** The first row with this name; NULL if there is none.
- * \param[in] own  may be NULL (borrowed) */
-const eqp_method *eqp__methods_find(const eqp_methods *own, const char *name);
 #undef EQP__ROW
 
-/* eqp_balance() on a private communicator. code: this rank's code so far; message: not NULL. Collective. */
-int eqp__balance_checked(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *items,
-                         const eqp_balance_options *options, int *part, eqp_balance_result *result,
-                         eqp_message *message);
+/* Methods outside the table. `repair` keeps the present parts of the items, but moves as few items as possible to reach
+ * the tolerance: along the curve, to parts that share their pins, to the emptiest parts. Items whose part is unknown
+ * start from the part of the curve cut; rank 0 makes the repair. */
+extern const eqp_method eqp__method_auto, eqp__method_repair;
 
-/* The values of a method and its options that must agree on all ranks. Local. */
-enum { EQP__BALANCE_SAME = 11 };
-void eqp__balance_same(const eqp_method *method, const eqp_balance_options *options, eqp__same same[EQP__BALANCE_SAME]);
+/* Sets one of a method's own real options unless it is already set: a program replaces the method's default with a
+ * better value. EQP_ERR_UNKNOWN without such an option, EQP_ERR_ARGUMENT for a value out of range. Local. */
+int eqp__method_suggest(const eqp_method *method, const char *name, double value, eqp_settings *settings);
 
-/* EQP_ERR_ARGUMENT for an invalid method or invalid options. Local; message: not NULL. */
-/* Structs of a caller in this version's layout: `here` filled, or NULL for a struct that cannot be read. Local. */
-const eqp_balance_options *eqp__balance_options_known(const eqp_balance_options *options, eqp_balance_options *here);
-const eqp_balance_items *eqp__balance_items_known(const eqp_balance_items *items, eqp_balance_items *here);
-
-int eqp__balance_options_check(const eqp_method *method, const eqp_balance_options *options, eqp_message *message);
+/* The first row with this name; NULL: none. own: NULL allowed. */
+const eqp_method *eqp__methods_find(const eqp_methods *own, const char *name);
 
 /* Appends the names of the available methods to a message. */
 void eqp__methods_add_all(eqp_message *message);
@@ -57,10 +41,20 @@ const char *eqp__method_library(const eqp_method *row);
 /* The method missing from this build that a word, `NAME` or `NAME:...`, names; NULL: none. */
 const eqp_method *eqp__method_lacking_find(const char *word);
 
-/* Methods outside the table. `repair` keeps the present parts of the items, but moves as few items as possible to reach
- * the tolerance: along the curve, to parts that share their pins, to the emptiest parts. Items whose part is unknown
- * start from the part of the curve cut; rank 0 makes the repair. */
-extern const eqp_method eqp__method_auto, eqp__method_repair;
+/* eqp_balance() on a private communicator. code: this rank's code so far; message: not NULL. Collective. */
+int eqp__balance_checked(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *items,
+                         const eqp_balance_options *options, int *part, eqp_balance_result *result,
+                         eqp_message *message);
+
+/* The values of a method and its options that must agree on all ranks. Local. */
+enum { EQP__BALANCE_SAME = 11 };
+void eqp__balance_same(const eqp_method *method, const eqp_balance_options *options, eqp__same same[EQP__BALANCE_SAME]);
+
+/* A caller's options in this version's layout: `here` filled, or NULL for a struct that cannot be read. Local. */
+const eqp_balance_options *eqp__balance_options_known(const eqp_balance_options *options, eqp_balance_options *here);
+
+/* EQP_ERR_ARGUMENT for an invalid method or invalid options. Local; message: not NULL. */
+int eqp__balance_options_check(const eqp_method *method, const eqp_balance_options *options, eqp_message *message);
 
 /* Helpers of several methods. eqp_balance() passes items with `id`, `weight` and `particles` set where n > 0. */
 
@@ -74,27 +68,15 @@ int eqp__present_parts(MPI_Comm comm, const eqp_balance_items *items, const eqp_
 int eqp__cut_curve(MPI_Comm comm, int64_t n, const double *load, const eqp_balance_options *options, int optimal,
                    int *part);
 
-/** Measures the cycle of parts from their loads. Local, O(nparts x nphases), deterministic.
- * \param[in]  nparts   >= 1
- * \param[in]  load     [nparts][nphases] load of each part in each phase, finite, >= 0 (borrowed)
- * \param[in]  nphases  1 to EQP_CYCLE_PHASES
- * \param[in]  times    [nphases] occurrences of each phase in a cycle, finite, > 0; NULL: once (borrowed)
- * \param[in]  share    [nparts] as in eqp__cuts_from_shares(), or NULL: equal (borrowed)
- * \param[out] cycle    unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT, or EQP_ERR_OVERFLOW for loads whose sum is not finite */
+/* Measures the cycle of parts from their loads [nparts][nphases], finite and >= 0. times: [nphases] occurrences of each
+ * phase in a cycle, > 0, or NULL: once; share: [nparts] or NULL. *cycle: unchanged on error. EQP_ERR_OVERFLOW for loads
+ * whose sum is not finite. Local, O(nparts x nphases). */
 int eqp__cycle_of_parts(int nparts, const double *load, int nphases, const double *times, const double *share,
                         eqp_cycle *cycle);
 
-/** Measures the cycle of an assignment. Local, O((n + nparts) x nphases), deterministic.
- * \param[in]  n          number of items, >= 0
- * \param[in]  load       [n][nphases] load of each item in each phase, finite, >= 0 (borrowed)
- * \param[in]  part       [n] 0 to nparts - 1 (borrowed)
- * \param[in]  nphases,times,nparts,share  as in eqp__cycle_of_parts()
- * \param[out] part_load  [nparts][nphases] load of each part in each phase; may be NULL; unchanged on error
- * \param[out] cycle      unchanged on error
- * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT or EQP_ERR_OVERFLOW */
+/* The same for an assignment of n items with loads [n][nphases]. EQP_ERR_MEMORY or EQP_ERR_OVERFLOW. */
 int eqp__cycle_measure(int64_t n, const double *load, const int *part, int nphases, const double *times, int nparts,
-                       const double *share, double *part_load, eqp_cycle *cycle);
+                       const double *share, eqp_cycle *cycle);
 
 /* EQP_ERR_ARGUMENT unless nphases is 1 to EQP_CYCLE_PHASES and all times are finite and > 0. times: NULL: 1 each. */
 int eqp__phases_check(int nphases, const double *times);
@@ -134,67 +116,42 @@ typedef struct eqp__pin {
 /* Sorts pins by id and keeps the heaviest of each id; returns the number kept. Local. */
 int64_t eqp__pins_unique(int64_t n, eqp__pin *pin);
 
-/** Summary of the loads of parts. */
 typedef struct eqp_part_loads {
-    double total;     /**< sum of all loads */
-    double max;       /**< largest load / (nparts x share): with equal shares the largest load */
-    double mean;      /**< total / nparts */
-    double imbalance; /**< max / mean - 1; 0 if the total is 0 */
-    int heaviest;     /**< the part with the largest relative load (lowest number on a tie) */
-    int empty;        /**< parts without items */
+    double total;     /* sum of all loads */
+    double max;       /* largest load / (nparts x share): with equal shares the largest load */
+    double mean;      /* total / nparts */
+    double imbalance; /* max / mean - 1; 0 if the total is 0 */
+    int heaviest;     /* the part with the largest relative load (lowest number on a tie) */
+    int empty;        /* parts without items */
 } eqp_part_loads;
 
-/** Sums an assignment's loads. Local, O(n + nparts), deterministic.
- * \param[in]  weight  [n] (borrowed)
- * \param[in]  part    [n] 0 to nparts - 1 (borrowed)
- * \param[in]  share   [nparts] or NULL: equal (borrowed)
- * \param[out] load    [nparts] load of each part; may be NULL
- * \param[out] loads   summary
- * \return EQP_OK, EQP_ERR_MEMORY or EQP_ERR_ARGUMENT */
+/* Sums an assignment's loads. weight, part: [n]; share: [nparts] or NULL: equal; load: [nparts] load of each part, or
+ * NULL. EQP_OK or EQP_ERR_MEMORY. Local, O(n + nparts), deterministic. */
 int eqp__parts_load(int64_t n, const double *weight, const int *part, int nparts, const double *share, double *load,
                     eqp_part_loads *loads);
 
-/** Weight of the items in part `fresh` of a new assignment and in part `now` of the present one. */
+/* The same for items that are spread over the ranks; every rank gets the same bits. Collective. */
+int eqp__parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int *part, int nparts,
+                        const double *share, eqp_part_loads *loads);
+
+/* Weight of the items in part `fresh` of a new assignment and in part `now` of the present one. */
 typedef struct eqp_overlap {
-    int fresh;
-    int now;
-    double weight; /**< of the items in both */
+    int fresh, now;
+    double weight;
 } eqp_overlap;
 
-/** Lists the overlaps of two assignments, ordered by (fresh, now), each pair once. Items whose present part is not in
- * 0 to nparts - 1 are left out. Local, O(n log n), deterministic.
- * \param[in]  fresh,now  [n] new and present part of each item (borrowed)
- * \param[in]  weight     [n] or NULL: 1 (borrowed)
- * \param[out] noverlaps  number of overlaps
- * \param[out] overlaps   [noverlaps], owned by the caller: free(); NULL if there is none
- * \return EQP_OK, EQP_ERR_MEMORY or EQP_ERR_ARGUMENT */
+/* Lists the overlaps of two assignments, ordered by (fresh, now), each pair once. Items whose present part is not in 0
+ * to nparts - 1 are left out. fresh, now: [n]; weight: [n] or NULL: 1. *overlaps: [*noverlaps], owned by the caller;
+ * NULL if there is none. EQP_OK or EQP_ERR_MEMORY. Local, O(n log n), deterministic. */
 int eqp__overlaps_collect(int64_t n, const int *fresh, const int *now, const double *weight, int nparts,
                           int64_t *noverlaps, eqp_overlap **overlaps);
 
-/** Renumbers the parts of a new assignment so that much weight stays in place. Overlaps are matched in falling order
+/* Renumbers the parts of a new assignment so that much weight stays in place. Overlaps are matched in falling order
  * (greedy: at least half of the largest weight that can stay), each part and each number once; remaining parts get the
- * remaining numbers in ascending order. Only parts of equal share change numbers. Local, O(m log m + nparts),
- * deterministic.
- * \param[in]  nparts     number of parts
- * \param[in]  share      [nparts] or NULL: equal (borrowed)
- * \param[in]  noverlaps  m; several overlaps of one pair add up
- * \param[in]  overlaps   [m] (borrowed)
- * \param[out] number     [nparts] present number for each new part: a permutation
- * \return EQP_OK, EQP_ERR_MEMORY or EQP_ERR_ARGUMENT */
+ * remaining numbers in ascending order. Only parts of equal share change numbers. Several overlaps of one pair add up.
+ * number: [nparts] present number for each new part, a permutation. EQP_OK or EQP_ERR_MEMORY. Local, O(m log m +
+ * nparts) for m overlaps, deterministic. */
 int eqp__parts_relabel(int nparts, const double *share, int64_t noverlaps, const eqp_overlap *overlaps, int *number);
-
-/** Loads of an assignment whose items are spread over the ranks: the distributed form of eqp__parts_load(). Collective,
- * O(n + nparts), every rank gets the same bits.
- * \param[in]  n       items of this rank
- * \param[in]  weight  [n] finite, >= 0 (borrowed)
- * \param[in]  part    [n] 0 to nparts - 1 (borrowed)
- * \param[in]  nparts  >= 1, the same on all ranks
- * \param[in]  share   [nparts] or NULL: equal; the same on all ranks (borrowed)
- * \param[out] load    [nparts] or NULL
- * \param[out] loads   summary
- * \return EQP_OK, or EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_MPI on all ranks */
-int eqp__parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int *part, int nparts,
-                        const double *share, double *load, eqp_part_loads *loads);
 
 void eqp__part_loads_finish(int nparts, const double *share, const double *load, const int64_t *count,
                             eqp_part_loads *loads);

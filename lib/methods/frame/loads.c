@@ -51,7 +51,7 @@ static int add_loads(int64_t n, const double *weight, const int *part, int npart
 }
 
 int eqp__parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int *part, int nparts,
-                        const double *share, double *load, eqp_part_loads *loads)
+                        const double *share, eqp_part_loads *loads)
 {
     double *sum = NULL, *both = NULL;
     int64_t *count = NULL;
@@ -69,9 +69,6 @@ int eqp__parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const in
         count[p] = (int64_t)both[nparts + p];
     }
     eqp__part_loads_finish(nparts, share, sum, count, loads);
-    for (int p = 0; load && p < nparts; p++) {
-        load[p] = sum[p];
-    }
 done:
     EQP__FREE(both, sum, count);
     return code;
@@ -186,7 +183,7 @@ int eqp__cycle_of_parts(int nparts, const double *load, int nphases, const doubl
 }
 
 int eqp__cycle_measure(int64_t n, const double *load, const int *part, int nphases, const double *times, int nparts,
-                       const double *share, double *part_load, eqp_cycle *cycle)
+                       const double *share, eqp_cycle *cycle)
 {
     double *sum = NULL;
     int code;
@@ -198,9 +195,6 @@ int eqp__cycle_measure(int64_t n, const double *load, const int *part, int nphas
         }
     }
     EQP_TRY(eqp__cycle_of_parts(nparts, sum, nphases, times, share, cycle));
-    if (part_load) {
-        memcpy(part_load, sum, (size_t)nparts * (size_t)nphases * sizeof *sum);
-    }
 done:
     free(sum);
     return code;

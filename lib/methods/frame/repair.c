@@ -247,7 +247,7 @@ int eqp__repair_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_bal
     int64_t total;
 
     here.imbalance_tol = imbalance_tol;
-    EQP__CHECK(eqp__parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &loads));
+    EQP__CHECK(eqp__parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, &loads));
     EQP__CHECK(eqp_scan_int64(comm, items->n, NULL, &total));
     result->imbalance_unrepaired = loads.imbalance;
     result->repaired = 0;

@@ -41,15 +41,15 @@ static int choose_start(MPI_Comm comm, const eqp_balance_items *items, const eqp
     int known;
 
     EQP__CHECK(eqp__cut_curve(comm, items->n, items->weight, options, 1, part));
-    EQP__CHECK(eqp__parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, NULL, &curve));
+    EQP__CHECK(eqp__parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, &curve));
     EQP__CHECK(eqp__parts_are_known(comm, items, options->nparts, &known));
     result->imbalance_curve = curve.imbalance;
     *from_present = 0;
     if (!known) {
         return EQP_OK;
     }
-    EQP__CHECK(eqp__parts_load_all(comm, items->n, items->weight, items->part_now, options->nparts, options->share,
-                                   NULL, &now));
+    EQP__CHECK(
+        eqp__parts_load_all(comm, items->n, items->weight, items->part_now, options->nparts, options->share, &now));
     if (now.empty <= curve.empty && now.imbalance <= fmax(WILD_IMBALANCE, curve.imbalance)) {
         *from_present = 1;
         for (int64_t i = 0; i < items->n; i++) {

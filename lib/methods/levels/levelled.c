@@ -235,7 +235,7 @@ static int measure(const eqp__levelling *in, const int *part, double *efficiency
     const eqp_balance_options *o = in->options;
     eqp_cycle cycle = {.efficiency = 0};
     const int code = eqp__cycle_measure(in->items->n, in->items->phase_load, part, o->nphases, o->times, o->nparts,
-                                        o->share, NULL, &cycle);
+                                        o->share, &cycle);
 
     *efficiency = cycle.efficiency;
     return code;
