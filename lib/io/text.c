@@ -192,14 +192,11 @@ static int find_first(eqp__text *r, eqp__text_line *at, char comment[COMMENT_BYT
 {
     comment[0] = '\0';
     for (;;) {
-        int rc = eqp__text_next(r, at, message);
+        EQP__CHECK(eqp__text_next(r, at, message));
         const char *p = at->text;
 
-        if (rc != EQP_OK || !p) {
-            return rc;
-        }
-        p += strspn(p, " \t\r");
-        if (*p != '\0' && *p != '#' && strncasecmp(p, "sep=", 4) != 0) {
+        p += p ? strspn(p, " \t\r") : 0;
+        if (!p || (*p != '\0' && *p != '#' && strncasecmp(p, "sep=", 4) != 0)) {
             return EQP_OK;
         }
         if (*p == '#') {
@@ -216,18 +213,17 @@ static int find_layout(eqp__text *r, eqp__text_line *at, eqp__layout *l, eqp_mes
 {
     char comment[COMMENT_BYTES];
     bool found = false;
-    int rc;
 
     *l = (eqp__layout){.n = -1};
     clear_columns(l);
-    rc = eqp__layout_of_atoms(r, l, &found, message);
-    if (rc != EQP_OK || found) {
-        return rc != EQP_OK ? rc : next_particle(r, l, at, message);
+    EQP__CHECK(eqp__layout_of_atoms(r, l, &found, message));
+    if (found) {
+        return next_particle(r, l, at, message);
     }
     eqp__text_seek(r, 0, 0);
-    rc = find_first(r, at, comment, message);
-    if (rc != EQP_OK || !at->text) {
-        return rc;
+    EQP__CHECK(find_first(r, at, comment, message));
+    if (!at->text) {
+        return EQP_OK;
     }
     return eqp__text_count(at->text, 0) == 1 && find_separator(at->text, true) == '\0'
                ? parse_headers(r, at, l, message)
@@ -250,25 +246,20 @@ static int check_line(const eqp__text *r, const eqp__layout *l, const eqp__text_
 static int index_lines(eqp__text *r, eqp__text_line *at, detail *d, int64_t *n, eqp_message *message)
 {
     const int columns = eqp__text_count(at->text, d->layout.separator);
-    int64_t count = 0;
-    int rc = EQP_OK;
 
-    while (rc == EQP_OK && at->text) {
-        if (count % STRIDE == 0) {
-            rc = eqp_array_reserve(&d->at, &d->capacity, d->nmarks + 1, sizeof *d->at);
-            if (rc == EQP_OK) {
-                d->at[d->nmarks++] = (mark){.offset = at->offset, .line = r->line - 1};
-            }
+    for (*n = 0; at->text;) {
+        if (*n % STRIDE == 0) {
+            EQP__CHECK(eqp_array_reserve(&d->at, &d->capacity, d->nmarks + 1, sizeof *d->at));
+            d->at[d->nmarks++] = (mark){.offset = at->offset, .line = r->line - 1};
         }
-        count++;
-        rc = rc != EQP_OK ? rc : check_line(r, &d->layout, at, columns, message);
-        if (rc == EQP_OK && d->layout.counted && count == d->layout.n) {
+        ++*n;
+        EQP__CHECK(check_line(r, &d->layout, at, columns, message));
+        if (d->layout.counted && *n == d->layout.n) {
             break; /* the next line may be anything */
         }
-        rc = rc != EQP_OK ? rc : next_particle(r, &d->layout, at, message);
+        EQP__CHECK(next_particle(r, &d->layout, at, message));
     }
-    *n = count;
-    return rc;
+    return EQP_OK;
 }
 
 /* Parses the first particle, so that other text is refused when it is opened. An id column of names is ignored. */
@@ -283,22 +274,20 @@ static int check_first(eqp__text *r, detail *d, eqp_message *message)
     int rc;
 
     eqp__text_seek(r, d->at[0].offset, d->at[0].line);
-    rc = next_particle(r, l, &at, message);
-    EQP__CHECK(rc);
+    EQP__CHECK(next_particle(r, l, &at, message));
     p = at.text;
     if (strcmp(l->format, "text with named columns") == 0 && eqp__layout_has(l, EQP__TEXT_ID, 1)) {
         for (int c = 0; c <= l->column[EQP__TEXT_ID] && eqp__text_field(&p, l->separator, &field); c++) {
             if (c == l->column[EQP__TEXT_ID] && !eqp__text_integer(field, &id)) {
-                l->role[c] = EQP__TEXT_NO_ROLE;
-                l->column[EQP__TEXT_ID] = -1;
+                eqp__layout_forget(l, EQP__TEXT_ID, 1);
             }
         }
         eqp__text_seek(r, d->at[0].offset, d->at[0].line);
-        rc = next_particle(r, l, &at, message);
+        EQP__CHECK(next_particle(r, l, &at, message));
         p = at.text;
     }
     is_plain = strcmp(l->format, "text") == 0 || strcmp(l->format, "text with ids") == 0;
-    rc = rc != EQP_OK ? rc : parse_particle(r, l, p, &id, &kind, number, is_plain ? NULL : message);
+    rc = parse_particle(r, l, p, &id, &kind, number, is_plain ? NULL : message);
     if (rc == EQP_ERR_FORMAT && is_plain) {
         snprintf(what, sizeof what, "is not '%sm x y z vx vy vz': in no known format",
                  eqp__layout_has(l, EQP__TEXT_ID, 1) ? "id " : "");
@@ -312,18 +301,12 @@ static int load_text(eqp__text *r, eqp__file *file, detail *d, eqp_message *mess
     eqp__header *h = &file->header;
     eqp__layout *l = &d->layout;
     eqp__text_line at = {.text = NULL};
-    int rc = find_layout(r, &at, l, message);
 
-    if (rc == EQP_OK && (!at.text || l->n == 0)) {
-        eqp_message_set(message, "%s: holds no particles", r->source.path);
-        rc = EQP_ERR_FORMAT;
-    }
-    rc = rc != EQP_OK ? rc : index_lines(r, &at, d, &h->n[TYPE], message);
-    if (rc == EQP_OK && l->counted && h->n[TYPE] == l->n) {
-        rc = eqp__layout_check_rest(r, l, message);
-    }
-    rc = rc != EQP_OK ? rc : check_first(r, d, message);
-    EQP__CHECK(rc);
+    EQP__CHECK(find_layout(r, &at, l, message));
+    EQP__FAIL_IF(!at.text || l->n == 0, EQP__SAY(message, EQP_ERR_FORMAT, "%s: holds no particles", r->source.path));
+    EQP__CHECK(index_lines(r, &at, d, &h->n[TYPE], message));
+    EQP__CHECK(l->counted && h->n[TYPE] == l->n ? eqp__layout_check_rest(r, l, message) : EQP_OK);
+    EQP__CHECK(check_first(r, d, message));
     h->has_ids = eqp__layout_has(l, EQP__TEXT_ID, 1);
     h->at_rest = eqp__layout_has(l, EQP__TEXT_VX, 3) ? 0 : UINT32_MAX;
     h->has_masses = eqp__layout_has(l, EQP__TEXT_MASS, 1) || l->nkinds > 0;
@@ -400,22 +383,20 @@ static int read_lines(eqp__text *r, const detail *d, int64_t first, int64_t n, c
         double number[EQP__TEXT_NUMBERS] = {0};
         int64_t id = 0, kind = 0;
         eqp__text_line at;
-        int rc = next_particle(r, &d->layout, &at, message);
 
-        if (rc == EQP_OK && !at.text) {
-            rc = eqp__text_refuse(r, "the file ends early: it has changed since it was opened", message);
+        EQP__CHECK(next_particle(r, &d->layout, &at, message));
+        EQP__FAIL_IF(!at.text, eqp__text_refuse(r, "the file ends early: it has changed since it was opened", message));
+        if (i < 0) {
+            continue;
         }
-        if (rc == EQP_OK && i >= 0) {
-            rc = parse_particle(r, &d->layout, at.text, &id, &kind, number, message);
-            rc = rc != EQP_OK ? rc : complete(r, &d->layout, kind, number, message);
-        }
-        EQP__CHECK(rc);
-        for (int c = 0; i >= 0 && c < EQP__TEXT_NUMBERS; c++) {
+        EQP__CHECK(parse_particle(r, &d->layout, at.text, &id, &kind, number, message));
+        EQP__CHECK(complete(r, &d->layout, kind, number, message));
+        for (int c = 0; c < EQP__TEXT_NUMBERS; c++) {
             if (column[c]) {
                 column[c][i] = number[c];
             }
         }
-        if (i >= 0 && to->id) {
+        if (to->id) {
             to->id[i] = id;
         }
     }

@@ -82,6 +82,8 @@ bool eqp__text_integer(char *field, int64_t *value);
 bool eqp__text_reals(char *line, int n, double *value);
 
 void eqp__layout_set(eqp__layout *layout, int role, int column);
+/* Removes n roles from `first` on. */
+void eqp__layout_forget(eqp__layout *layout, int first, int n);
 bool eqp__layout_has(const eqp__layout *layout, int first, int n);
 
 /* text_lines.c. Columns by their names, taken apart; false: x, y, z are not among them. */

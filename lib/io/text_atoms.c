@@ -18,9 +18,8 @@ static bool begins(const char *line, const char *with)
 
 static int next_or_end(eqp__text *t, eqp__text_line *at, eqp_message *message)
 {
-    int rc = eqp__text_next(t, at, message);
-
-    return rc != EQP_OK || at->text ? rc : eqp__text_refuse(t, "ends within the header: truncated?", message);
+    EQP__CHECK(eqp__text_next(t, at, message));
+    return at->text ? EQP_OK : eqp__text_refuse(t, "ends within the header: truncated?", message);
 }
 
 /* Reads the number of particles. Each needs a line of at least 6 bytes ("0 0 0"), so the file's size limits it. */
@@ -98,32 +97,27 @@ static int take_columns(const eqp__text *t, const char *heading, eqp__layout *l,
 static int read_dump(eqp__text *t, eqp__layout *l, eqp_message *message)
 {
     eqp__text_line at = {.text = NULL};
-    int rc = EQP_OK;
 
     snprintf(l->format, sizeof l->format, "LAMMPS dump");
     l->every = l->whole = true;
-    while (rc == EQP_OK) {
-        rc = next_or_end(t, &at, message);
-        if (rc != EQP_OK || !begins(at.text, "ITEM:")) {
-            continue; /* contents of an item that is not used */
-        }
+    for (;;) {
+        EQP__CHECK(next_or_end(t, &at, message)); /* an item, or contents of one that is not used */
         if (begins(at.text, "ITEM: ATOMS")) {
             return take_columns(t, at.text + strlen("ITEM: ATOMS"), l, message);
         }
         if (begins(at.text, "ITEM: NUMBER OF ATOMS")) {
-            rc = next_or_end(t, &at, message);
-            rc = rc != EQP_OK ? rc : take_count(t, at.text, l, message);
+            EQP__CHECK(next_or_end(t, &at, message));
+            EQP__CHECK(take_count(t, at.text, l, message));
         } else if (begins(at.text, "ITEM: BOX BOUNDS")) {
             char heading[128];
 
             snprintf(heading, sizeof heading, "%s", at.text + strlen("ITEM: BOX BOUNDS"));
-            rc = take_bounds(t, heading, l, message);
+            EQP__CHECK(take_bounds(t, heading, l, message));
         } else if (strcmp(at.text, "ITEM: TIME") == 0) {
-            rc = next_or_end(t, &at, message);
-            (void)(rc == EQP_OK && eqp__text_reals(at.text, 1, &l->time));
+            EQP__CHECK(next_or_end(t, &at, message));
+            (void)eqp__text_reals(at.text, 1, &l->time);
         }
     }
-    return rc;
 }
 
 /* Columns (from 0) of type and x for each atom style. */
@@ -202,57 +196,45 @@ static bool is_heading(const char *line, const char *name)
 /* Reads the masses of types 1 to n. Types with names instead of numbers leave the masses unknown. */
 static int read_masses(eqp__text *t, int64_t n, eqp__layout *l, eqp_message *message)
 {
-    int rc = EQP_OK;
-
     EQP__FAIL_IF(n > EQP__TEXT_KINDS, eqp__text_refuse(t, "more than 65536 atom types", message));
-    rc = eqp_array_create(&l->mass, n, sizeof *l->mass);
-    for (int64_t i = 0; rc == EQP_OK && i < n; i++) {
+    EQP__CHECK(eqp_array_create(&l->mass, n, sizeof *l->mass));
+    for (int64_t i = 0; i < n; i++) {
         eqp__text_line at;
         char *p, *field;
         int64_t type;
 
-        rc = eqp__text_next_data(t, &at, message);
-        EQP__FAIL_IF(rc == EQP_OK && !at.text, eqp__text_refuse(t, "ends within the masses: truncated?", message));
+        EQP__CHECK(eqp__text_next_data(t, &at, message));
+        EQP__FAIL_IF(!at.text, eqp__text_refuse(t, "ends within the masses: truncated?", message));
         p = at.text;
-        if (rc != EQP_OK || !eqp__text_field(&p, 0, &field)) {
+        if (!eqp__text_field(&p, 0, &field)) {
             break;
         }
         if (!eqp__text_integer(field, &type)) {
             l->nkinds = 0;
-            n = i; /* names */
-        } else if (type < 1 || type > n || !eqp__text_reals(p, 1, &l->mass[type - 1])) {
-            rc = eqp__text_refuse(t, "is not the mass of an atom type", message);
-        } else {
-            l->nkinds = i + 1 == n ? n : 0;
+            break; /* names */
         }
+        EQP__FAIL_IF(type < 1 || type > n || !eqp__text_reals(p, 1, &l->mass[type - 1]),
+                     eqp__text_refuse(t, "is not the mass of an atom type", message));
+        l->nkinds = i + 1 == n ? n : 0;
     }
-    return rc;
+    return EQP_OK;
 }
 
 /* A header line is a count followed by its noun, such as "2 atom types". */
 static int take_header(eqp__text *t, char *line, eqp__layout *l, int64_t *ntypes, eqp_message *message)
 {
     char *p = line, *value, *what, *more = line;
-    int rc = EQP_OK;
 
-    if (eqp__text_field(&p, 0, &value) && eqp__text_field(&p, 0, &what)) {
-        if (strcmp(what, "atoms") == 0 && !l->counted) {
-            rc = take_count(t, value, l, message);
-        } else if (strcmp(what, "atom") == 0 && eqp__text_field(&p, 0, &more) && strcmp(more, "types") == 0 &&
-                   !eqp__text_integer(value, ntypes)) {
-            rc = eqp__text_refuse(t, "is not a number of atom types", message);
-        }
+    if (!eqp__text_field(&p, 0, &value) || !eqp__text_field(&p, 0, &what)) {
+        return EQP_OK;
     }
-    return rc;
-}
-
-/* Without masses the types are not needed, and can be names. */
-static void forget_types(eqp__layout *l)
-{
-    if (l->column[EQP__TEXT_KIND] >= 0) {
-        l->role[l->column[EQP__TEXT_KIND]] = EQP__TEXT_NO_ROLE;
-        l->column[EQP__TEXT_KIND] = -1;
+    if (strcmp(what, "atoms") == 0 && !l->counted) {
+        return take_count(t, value, l, message);
     }
+    EQP__FAIL_IF(strcmp(what, "atom") == 0 && eqp__text_field(&p, 0, &more) && strcmp(more, "types") == 0 &&
+                     !eqp__text_integer(value, ntypes),
+                 eqp__text_refuse(t, "is not a number of atom types", message));
+    return EQP_OK;
 }
 
 /* Leaves the text at the first atom. The masses can follow the atoms, so the whole file is scanned. */
@@ -261,69 +243,66 @@ static int read_data(eqp__text *t, eqp__layout *l, eqp_message *message)
     int64_t ntypes = 0, offset = -1, before = 0;
     eqp__text_line at;
     bool has_masses = false;
-    int rc = eqp__text_next(t, &at, message); /* the first line is a title */
 
     snprintf(l->format, sizeof l->format, "LAMMPS data");
     l->whole = false;
-    while (rc == EQP_OK) {
-        rc = eqp__text_next_data(t, &at, message);
-        if (rc != EQP_OK || !at.text) {
+    EQP__CHECK(eqp__text_next(t, &at, message)); /* the first line is a title */
+    for (;;) {
+        EQP__CHECK(eqp__text_next_data(t, &at, message));
+        if (!at.text) {
             break;
         }
         if (is_heading(at.text, "Masses") && !has_masses) {
             has_masses = true;
-            rc = read_masses(t, ntypes, l, message);
+            EQP__CHECK(read_masses(t, ntypes, l, message));
         } else if (is_heading(at.text, "Atoms") && offset < 0) {
             char hint[64];
 
             snprintf(hint, sizeof hint, "%s", at.text + strcspn(at.text, "A") + strlen("Atoms"));
-            rc = eqp__text_next_data(t, &at, message);
-            EQP__FAIL_IF(rc == EQP_OK && !at.text, eqp__text_refuse(t, "ends before the atoms: truncated?", message));
+            EQP__CHECK(eqp__text_next_data(t, &at, message));
+            EQP__FAIL_IF(!at.text, eqp__text_refuse(t, "ends before the atoms: truncated?", message));
             offset = at.offset;
             before = t->line - 1;
-            rc = rc != EQP_OK ? rc : set_style(t, hint, at.text, l, message);
+            EQP__CHECK(set_style(t, hint, at.text, l, message));
         } else if (is_heading(at.text, "Velocities")) {
             eqp_message_set(&l->note, "velocities are left out: their section has an order of its own");
         } else if (offset < 0) {
-            rc = take_header(t, at.text, l, &ntypes, message);
+            EQP__CHECK(take_header(t, at.text, l, &ntypes, message));
         }
     }
-    if (rc == EQP_OK && (offset < 0 || !l->counted)) {
-        eqp_message_set(message, "%s: LAMMPS data, but without %s", t->source.path,
-                        offset < 0 ? "a section Atoms: truncated?" : "a number of atoms");
-        rc = EQP_ERR_FORMAT;
+    EQP__FAIL_IF(offset < 0 || !l->counted,
+                 EQP__SAY(message, EQP_ERR_FORMAT, "%s: LAMMPS data, but without %s", t->source.path,
+                          offset < 0 ? "a section Atoms: truncated?" : "a number of atoms"));
+    eqp__text_seek(t, offset, before);
+    if (eqp__layout_has(l, EQP__TEXT_MASS, 1) || l->nkinds == 0 || !eqp__layout_has(l, EQP__TEXT_KIND, 1)) {
+        /* Without masses the types are not needed, and can be names. */
+        l->nkinds = 0;
+        eqp__layout_forget(l, EQP__TEXT_KIND, 1);
     }
-    if (rc == EQP_OK) {
-        eqp__text_seek(t, offset, before);
-        if (eqp__layout_has(l, EQP__TEXT_MASS, 1) || l->nkinds == 0 || !eqp__layout_has(l, EQP__TEXT_KIND, 1)) {
-            l->nkinds = 0;
-            forget_types(l);
-        }
-    }
-    return rc;
+    return EQP_OK;
 }
 
 /* Sets *is if an early line such as "32000 atoms" exists. */
 static int is_data(eqp__text *t, bool *is, eqp_message *message)
 {
     eqp__text_line at = {.text = NULL};
-    int rc = eqp__text_next(t, &at, message);
 
     *is = false;
-    for (int i = 0; rc == EQP_OK && at.text && i < HEADER_LINES && !*is; i++) {
+    EQP__CHECK(eqp__text_next(t, &at, message));
+    for (int i = 0; at.text && i < HEADER_LINES && !*is; i++) {
         long long n;
         int end = 0;
 
-        rc = eqp__text_next_data(t, &at, message);
-        if (rc == EQP_OK && at.text && sscanf(at.text, " %lld atoms %n", &n, &end) == 1 && end > 0) {
+        EQP__CHECK(eqp__text_next_data(t, &at, message));
+        if (at.text && sscanf(at.text, " %lld atoms %n", &n, &end) == 1 && end > 0) {
             *is = at.text[end] == '\0' || at.text[end] == '#';
         }
         /* Header lines are short, and begin with a number. */
-        if (rc == EQP_OK && at.text && !*is && (strlen(at.text) > 160 || eqp__text_count(at.text, 0) > 7)) {
+        if (at.text && !*is && (strlen(at.text) > 160 || eqp__text_count(at.text, 0) > 7)) {
             break;
         }
     }
-    return rc;
+    return EQP_OK;
 }
 
 /* Properties=species:S:1:pos:R:3:mass:R:1 of the second line. */
@@ -396,62 +375,63 @@ static int read_xyz(eqp__text *t, eqp__layout *l, bool *is, eqp_message *message
     int64_t offset = 0, line = 0;
     eqp__text_line at = {.text = NULL};
     int x = -1;
-    int rc = eqp__text_next(t, &at, message);
 
-    if (rc == EQP_OK && at.text && sscanf(at.text, "%31s %c", count, &rest) == 1 &&
-        strspn(count, "0123456789") == strlen(count)) {
-        rc = eqp__text_next(t, &at, message);
-        if (rc == EQP_OK && at.text) {
+    *is = false;
+    EQP__CHECK(eqp__text_next(t, &at, message));
+    if (at.text && sscanf(at.text, "%31s %c", count, &rest) == 1 && strspn(count, "0123456789") == strlen(count)) {
+        EQP__CHECK(eqp__text_next(t, &at, message));
+        if (at.text) {
             snprintf(comment, sizeof comment, "%s", at.text);
-            rc = eqp__text_next(t, &at, message);
+            EQP__CHECK(eqp__text_next(t, &at, message));
         }
-        x = rc == EQP_OK && at.text ? find_x(at.text) : -1;
+        x = at.text ? find_x(at.text) : -1;
         offset = at.offset;
         line = t->line - 1;
     }
     /* In extended XYZ the columns can have any order. */
-    *is = rc == EQP_OK && (x >= 0 || (at.text && strstr(comment, "Properties=")));
+    *is = x >= 0 || (at.text && strstr(comment, "Properties="));
     if (!*is) {
-        return rc;
+        return EQP_OK;
     }
     snprintf(l->format, sizeof l->format, "XYZ");
     l->every = true;
-    rc = take_count(t, count, l, message);
-    if (rc == EQP_OK && at.text && is_nbody(at.text, comment, &l->time)) {
+    EQP__CHECK(take_count(t, count, l, message));
+    if (at.text && is_nbody(at.text, comment, &l->time)) {
         snprintf(l->format, sizeof l->format, "text");
         for (int c = 0; c < EQP__TEXT_NUMBERS; c++) {
             eqp__layout_set(l, c, c);
         }
-    } else if (rc == EQP_OK && !take_properties(l, comment)) {
+    } else if (!take_properties(l, comment)) {
         for (int c = 0; c < 3; c++) {
             eqp__layout_set(l, EQP__TEXT_X + c, (x < 0 ? 1 : x) + c);
         }
     }
     eqp__text_seek(t, offset, line);
-    return rc;
+    return EQP_OK;
 }
 
 int eqp__layout_of_atoms(eqp__text *t, eqp__layout *l, bool *found, eqp_message *message)
 {
     eqp__text_line at = {.text = NULL};
-    int rc = eqp__text_next(t, &at, message);
 
-    *found = rc == EQP_OK && at.text && begins(at.text, "ITEM:");
-    if (rc != EQP_OK || !at.text) {
-        return rc;
+    *found = false;
+    EQP__CHECK(eqp__text_next(t, &at, message));
+    if (!at.text) {
+        return EQP_OK;
     }
+    *found = begins(at.text, "ITEM:");
     eqp__text_seek(t, 0, 0);
     if (*found) {
         return read_dump(t, l, message);
     }
-    rc = read_xyz(t, l, found, message);
-    if (rc != EQP_OK || *found) {
-        return rc;
+    EQP__CHECK(read_xyz(t, l, found, message));
+    if (*found) {
+        return EQP_OK;
     }
     eqp__text_seek(t, 0, 0);
-    rc = is_data(t, found, message);
+    EQP__CHECK(is_data(t, found, message));
     eqp__text_seek(t, 0, 0);
-    return rc != EQP_OK || !*found ? rc : read_data(t, l, message);
+    return *found ? read_data(t, l, message) : EQP_OK;
 }
 
 int eqp__layout_check_rest(eqp__text *t, eqp__layout *l, eqp_message *message)
@@ -460,14 +440,13 @@ int eqp__layout_check_rest(eqp__text *t, eqp__layout *l, eqp_message *message)
     eqp__text_line at = {.text = NULL};
     char *p, *field;
     int64_t n;
-    int rc;
 
     if (!l->every) {
         return EQP_OK; /* a section of a data file */
     }
-    rc = eqp__text_next_data(t, &at, message);
-    if (rc != EQP_OK || !at.text) {
-        return rc;
+    EQP__CHECK(eqp__text_next_data(t, &at, message));
+    if (!at.text) {
+        return EQP_OK;
     }
     p = at.text;
     EQP__FAIL_IF(dump ? !begins(at.text, "ITEM:") : !eqp__text_field(&p, 0, &field) || !eqp__text_integer(field, &n),

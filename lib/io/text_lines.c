@@ -12,11 +12,9 @@ enum { LINE_BYTES = 1 << 16 };
 
 int eqp__text_open(eqp__text *text, const char *path, int64_t size, eqp_message *message)
 {
-    int rc;
-
     *text = (eqp__text){.source = {.fd = -1}};
-    rc = eqp_array_create(&text->buffer, LINE_BYTES + 1, 1);
-    return rc != EQP_OK ? rc : eqp__source_open(path, size, &text->source, message);
+    EQP__CHECK(eqp_array_create(&text->buffer, LINE_BYTES + 1, 1));
+    return eqp__source_open(path, size, &text->source, message);
 }
 
 void eqp__text_close(eqp__text *text)
@@ -34,26 +32,22 @@ void eqp__text_seek(eqp__text *text, int64_t offset, int64_t line)
 
 int eqp__text_refuse(const eqp__text *text, const char *what, eqp_message *message)
 {
-    eqp_message_set(message, "%s: line %lld: %s", text->source.path, (long long)text->line, what);
-    return EQP_ERR_FORMAT;
+    return EQP__SAY(message, EQP_ERR_FORMAT, "%s: line %lld: %s", text->source.path, (long long)text->line, what);
 }
 
 static int fetch(eqp__text *t, eqp_message *message)
 {
     size_t room, bytes;
-    int rc;
 
     memmove(t->buffer, t->buffer + t->begin, t->end - t->begin);
     t->end -= t->begin;
     t->begin = 0;
     room = LINE_BYTES - t->end;
     bytes = t->source.size - t->offset < (int64_t)room ? (size_t)(t->source.size - t->offset) : room;
-    rc = eqp__source_read(&t->source, t->buffer + t->end, bytes, t->offset, message);
-    if (rc == EQP_OK) {
-        t->offset += (int64_t)bytes;
-        t->end += bytes;
-    }
-    return rc;
+    EQP__CHECK(eqp__source_read(&t->source, t->buffer + t->end, bytes, t->offset, message));
+    t->offset += (int64_t)bytes;
+    t->end += bytes;
+    return EQP_OK;
 }
 
 int eqp__text_next(eqp__text *t, eqp__text_line *found, eqp_message *message)
@@ -94,16 +88,13 @@ int eqp__text_next(eqp__text *t, eqp__text_line *found, eqp_message *message)
 int eqp__text_next_data(eqp__text *t, eqp__text_line *found, eqp_message *message)
 {
     for (;;) {
-        int rc = eqp__text_next(t, found, message);
+        EQP__CHECK(eqp__text_next(t, found, message));
         const char *p = found->text;
 
-        if (rc != EQP_OK || !p) {
-            return rc;
-        }
-        while (isspace((unsigned char)*p)) {
+        while (p && isspace((unsigned char)*p)) {
             p++;
         }
-        if (*p != '\0' && *p != '#') {
+        if (!p || (*p != '\0' && *p != '#')) {
             return EQP_OK;
         }
     }
@@ -247,6 +238,16 @@ void eqp__layout_set(eqp__layout *layout, int role, int column)
     layout->ncolumns = column + 1 > layout->ncolumns ? column + 1 : layout->ncolumns;
 }
 
+void eqp__layout_forget(eqp__layout *layout, int first, int n)
+{
+    for (int i = first; i < first + n; i++) {
+        if (layout->column[i] >= 0) {
+            layout->role[layout->column[i]] = EQP__TEXT_NO_ROLE;
+        }
+        layout->column[i] = -1;
+    }
+}
+
 bool eqp__layout_has(const eqp__layout *layout, int first, int n)
 {
     bool has = true;
@@ -357,16 +358,6 @@ static void take_name(eqp__layout *layout, int kind, char (*plain)[NAME_BYTES], 
     }
 }
 
-static void forget(eqp__layout *layout, int first, int n)
-{
-    for (int i = first; i < first + n; i++) {
-        if (layout->column[i] >= 0) {
-            layout->role[layout->column[i]] = EQP__TEXT_NO_ROLE;
-        }
-        layout->column[i] = -1;
-    }
-}
-
 bool eqp__layout_by_names(eqp__layout *layout, char *line)
 {
     char plain[EQP__TEXT_COLUMNS][NAME_BYTES];
@@ -389,7 +380,7 @@ bool eqp__layout_by_names(eqp__layout *layout, char *line)
             }
         }
         if (names[kind].naxes == 3 && !eqp__layout_has(layout, names[kind].role, 3)) {
-            forget(layout, names[kind].role, 3);
+            eqp__layout_forget(layout, names[kind].role, 3);
         } else if (of_places && !placed) {
             placed = true;
             layout->scaled = names[kind].scaled;
