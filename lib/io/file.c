@@ -153,9 +153,8 @@ static int explain(const eqp__source *s, eqp_message *message)
     (void)gzerror(s->packed, &code);
     EQP__FAIL_IF(code == Z_MEM_ERROR, EQP_ERR_MEMORY);
     EQP__FAIL_IF(code == Z_ERRNO, EQP__SAY(message, EQP_ERR_IO, "%s: %s", s->path, strerror(errno)));
-    eqp_message_set(message, "%s: compressed by gzip: %s after byte %lld of its contents", s->path,
+    return EQP__SAY(message, EQP_ERR_FORMAT, "%s: compressed by gzip: %s after byte %lld of its contents", s->path,
                     code == Z_BUF_ERROR || code == Z_OK ? "truncated" : "damaged", (long long)gztell(s->packed));
-    return EQP_ERR_FORMAT;
 }
 
 /* Reads up to `bytes` bytes; *got is smaller only at the end of the file. */
@@ -173,12 +172,6 @@ static int unpack(const eqp__source *s, unsigned char *to, size_t bytes, size_t 
         }
         *got += (size_t)n;
     }
-    return EQP_OK;
-}
-
-static int seek_to(const eqp__source *s, int64_t offset, eqp_message *message)
-{
-    EQP__FAIL_IF(gztell(s->packed) != offset && gzseek(s->packed, (z_off_t)offset, SEEK_SET) < 0, explain(s, message));
     return EQP_OK;
 }
 
@@ -202,44 +195,35 @@ int eqp__source_open(const char *path, int64_t size, eqp__source *source, eqp_me
 {
     eqp__source s = {.path = path, .fd = -1};
     unsigned char sign[3] = {0};
-    int rc = eqp__file_open(path, &s.fd, &s.size, message);
+    int code;
 
-    if (rc == EQP_OK && s.size >= 18) {
-        rc = eqp__file_read(s.fd, path, sign, sizeof sign, 0, message);
-    }
-    if (rc == EQP_OK && sign[0] == 0x1f && sign[1] == 0x8b && sign[2] == 8) {
+    EQP_TRY(eqp__file_open(path, &s.fd, &s.size, message));
+    EQP_TRY(s.size >= 18 ? eqp__file_read(s.fd, path, sign, sizeof sign, 0, message) : EQP_OK);
+    if (sign[0] == 0x1f && sign[1] == 0x8b && sign[2] == 8) {
         s.packed = gzdopen(s.fd, "rb");
-        rc = s.packed ? EQP_OK : EQP_ERR_MEMORY;
-        if (rc == EQP_OK && size < 0) {
-            rc = measure(&s, message);
-        } else if (rc == EQP_OK) {
-            s.size = size;
-        }
-    }
-    if (rc != EQP_OK) {
-        eqp__source_close(&s);
-        return rc;
+        EQP_TRY(s.packed ? EQP_OK : EQP_ERR_MEMORY);
+        s.size = size;
+        EQP_TRY(size < 0 ? measure(&s, message) : EQP_OK);
     }
     *source = s;
     return EQP_OK;
+done:
+    eqp__source_close(&s);
+    return code;
 }
 
 int eqp__source_read(const eqp__source *s, void *to, size_t bytes, int64_t offset, eqp_message *message)
 {
     size_t got = 0;
-    int rc;
 
     if (!s->packed) {
         return eqp__file_read(s->fd, s->path, to, bytes, offset, message);
     }
-    rc = seek_to(s, offset, message);
-    rc = rc != EQP_OK ? rc : unpack(s, to, bytes, &got, message);
-    if (rc == EQP_OK && got < bytes) {
-        eqp_message_set(message, "%s: truncated: its contents end at byte %lld", s->path,
-                        (long long)(offset + (int64_t)got));
-        rc = EQP_ERR_FORMAT;
-    }
-    return rc;
+    EQP__FAIL_IF(gztell(s->packed) != offset && gzseek(s->packed, (z_off_t)offset, SEEK_SET) < 0, explain(s, message));
+    EQP__CHECK(unpack(s, to, bytes, &got, message));
+    EQP__FAIL_IF(got < bytes, EQP__SAY(message, EQP_ERR_FORMAT, "%s: truncated: its contents end at byte %lld", s->path,
+                                       (long long)(offset + (int64_t)got)));
+    return EQP_OK;
 }
 
 void eqp__source_close(eqp__source *s)

@@ -42,8 +42,7 @@ static const char *find_name(hid_t group, int quantity)
 
 static int damaged(const eqp__file *file, const char *what, eqp_message *message)
 {
-    eqp_message_set(message, "%s: %s", file->path, what);
-    return EQP_ERR_FORMAT;
+    return EQP__SAY(message, EQP_ERR_FORMAT, "%s: %s", file->path, what);
 }
 
 /* Opens the group of a type; a missing group is an error. */
@@ -54,11 +53,9 @@ static int open_type(const eqp__file *file, hid_t opened, int type, hid_t *group
 
     snprintf(name, sizeof name, "PartType%d", type);
     rc = eqp__hdf5_open_group(file->path, opened, name, group, message);
-    if (rc == EQP_ERR_UNKNOWN) {
-        eqp_message_set(message, "%s: has no group %s, but its header counts %lld such particles", file->path, name,
-                        (long long)file->header.n[type]);
-        rc = EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(rc == EQP_ERR_UNKNOWN,
+                 EQP__SAY(message, EQP_ERR_FORMAT, "%s: has no group %s, but its header counts %lld such particles",
+                          file->path, name, (long long)file->header.n[type]));
     return rc;
 }
 
@@ -85,11 +82,15 @@ static void session_close(session *s)
     eqp__hdf5_leave(&s->quiet);
 }
 
+/* The code of a call for something that may be missing. */
+static int optional(int rc)
+{
+    return rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
+}
+
 static int get_optional_real(const eqp__file *file, hid_t at, const char *name, double *number, eqp_message *message)
 {
-    int rc = eqp__hdf5_get_reals(file->path, at, name, 0, 1, number, message);
-
-    return rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
+    return optional(eqp__hdf5_get_reals(file->path, at, name, 0, 1, number, message));
 }
 
 /* Reads the totals: 32 bits and their upper words, or 64 bits. Codes differ in which attributes they write. */
@@ -100,13 +101,10 @@ static int load_totals(eqp__file *file, hid_t group, eqp_message *message)
     int rc = eqp__hdf5_get_integers(file->path, group, "NumPart_Total", h->ntypes, h->ntypes, h->total, NULL, message);
 
     if (rc != EQP_OK) {
-        return rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
+        return optional(rc);
     }
-    h->total_mask = UINT32_MAX;
     rc = eqp__hdf5_get_integers(file->path, group, "NumPart_Total_HighWord", h->ntypes, h->ntypes, high, NULL, message);
-    if (rc == EQP_OK) {
-        h->total_mask = UINT64_MAX;
-    }
+    h->total_mask = rc == EQP_OK ? UINT64_MAX : UINT32_MAX;
     for (int t = 0; t < h->ntypes; t++) {
         EQP__FAIL_IF(high[t] < 0 || high[t] > UINT16_MAX || h->total[t] < 0,
                      damaged(file, "header: NumPart_Total is out of range", message));
@@ -116,7 +114,7 @@ static int load_totals(eqp__file *file, hid_t group, eqp_message *message)
             h->total[t] |= high[t] << 32;
         }
     }
-    return rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
+    return optional(rc);
 }
 
 static int load_counts(eqp__file *file, hid_t group, eqp_message *message)
@@ -128,15 +126,13 @@ static int load_counts(eqp__file *file, hid_t group, eqp_message *message)
 
     EQP__FAIL_IF(rc == EQP_ERR_UNKNOWN,
                  damaged(file, "HDF5, but no GADGET snapshot: /Header has no attribute NumPart_ThisFile", message));
-    EQP__FAIL_IF(rc == EQP_OK && h->ntypes > EQP_SNAPSHOT_TYPES,
-                 damaged(file, "header: too many particle types", message));
-    rc = rc != EQP_OK ? rc : load_totals(file, group, message);
-    if (rc == EQP_OK) {
-        rc = eqp__hdf5_get_integers(file->path, group, "NumFilesPerSnapshot", 0, 1, &nfiles, NULL, message);
-        rc = rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
-    }
+    EQP__CHECK(rc);
+    EQP__FAIL_IF(h->ntypes > EQP_SNAPSHOT_TYPES, damaged(file, "header: too many particle types", message));
+    EQP__CHECK(load_totals(file, group, message));
+    EQP__CHECK(
+        optional(eqp__hdf5_get_integers(file->path, group, "NumFilesPerSnapshot", 0, 1, &nfiles, NULL, message)));
     h->nfiles = nfiles < 0 || nfiles > INT_MAX ? -1 : (int)nfiles;
-    return rc;
+    return EQP_OK;
 }
 
 static int load_header(eqp__file *file, hid_t opened, eqp_message *message)
@@ -148,20 +144,20 @@ static int load_header(eqp__file *file, hid_t opened, eqp_message *message)
     } number[] = {{"Time", &h->time},     {"Redshift", &h->redshift},        {"BoxSize", &h->box_size},
                   {"Omega0", &h->omega0}, {"OmegaLambda", &h->omega_lambda}, {"HubbleParam", &h->hubble}};
     hid_t group = -1;
-    int rc = eqp__hdf5_open_group(file->path, opened, "Header", &group, message);
+    int code = eqp__hdf5_open_group(file->path, opened, "Header", &group, message);
 
-    EQP__FAIL_IF(rc == EQP_ERR_UNKNOWN, damaged(file, "HDF5, but no GADGET snapshot: has no group Header", message));
-    rc = rc != EQP_OK ? rc : load_counts(file, group, message);
-    if (rc == EQP_OK) {
-        rc = eqp__hdf5_get_reals(file->path, group, "MassTable", h->ntypes, h->ntypes, h->mass, message);
-        rc = rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
+    EQP__FAIL_IF(code == EQP_ERR_UNKNOWN, damaged(file, "HDF5, but no GADGET snapshot: has no group Header", message));
+    EQP_TRY(code);
+    EQP_TRY(load_counts(file, group, message));
+    EQP_TRY(optional(eqp__hdf5_get_reals(file->path, group, "MassTable", h->ntypes, h->ntypes, h->mass, message)));
+    for (int i = 0; i < (int)(sizeof number / sizeof *number); i++) {
+        EQP_TRY(get_optional_real(file, group, number[i].name, number[i].to, message));
     }
-    for (int i = 0; rc == EQP_OK && i < (int)(sizeof number / sizeof *number); i++) {
-        rc = get_optional_real(file, group, number[i].name, number[i].to, message);
-    }
-    EQP__HDF5_CLOSE(group);
     snprintf(h->format, sizeof h->format, "GADGET HDF5");
-    return rc != EQP_OK ? rc : eqp__header_check(file, message);
+    EQP_TRY(eqp__header_check(file, message));
+done:
+    EQP__HDF5_CLOSE(group);
+    return code;
 }
 
 /* Attributes of the cosmology in GIZMO, in GADGET-4 and AREPO, and in SWIFT. */
@@ -176,22 +172,22 @@ static int load_cosmology(eqp__file *file, hid_t opened, int which, int *comovin
     eqp__header *h = &file->header;
     int64_t flag = 0;
     hid_t group = -1;
-    int rc = eqp__hdf5_open_group(file->path, opened, cosmologies[which].group, &group, message);
+    int code = eqp__hdf5_open_group(file->path, opened, cosmologies[which].group, &group, message);
 
-    if (rc != EQP_OK) {
-        return rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
+    if (code != EQP_OK) {
+        return optional(code);
     }
     if (eqp__hdf5_get_integers(file->path, group, cosmologies[which].comoving, 0, 1, &flag, NULL, NULL) == EQP_OK) {
         *comoving = flag != 0;
     }
     if (h->omega0 == 0 && *comoving != 0) {
-        rc = get_optional_real(file, group, cosmologies[which].omega0, &h->omega0, message);
-        rc = rc != EQP_OK ? rc
-                          : get_optional_real(file, group, cosmologies[which].omega_lambda, &h->omega_lambda, message);
-        rc = rc != EQP_OK ? rc : get_optional_real(file, group, cosmologies[which].hubble, &h->hubble, message);
+        EQP_TRY(get_optional_real(file, group, cosmologies[which].omega0, &h->omega0, message));
+        EQP_TRY(get_optional_real(file, group, cosmologies[which].omega_lambda, &h->omega_lambda, message));
+        EQP_TRY(get_optional_real(file, group, cosmologies[which].hubble, &h->hubble, message));
     }
+done:
     H5Gclose(group);
-    return rc;
+    return code;
 }
 
 /* SWIFT and EAGLE store the age as Time and have a separate scale factor, which converts velocities. */
@@ -369,29 +365,26 @@ static int load(eqp__file *file, eqp_message *message)
     hid_t opened = -1;
     double exponent = 0.5;
     eqp__source source = {.fd = -1};
-    int comoving = -1, rc = eqp__source_open(file->path, -1, &source, message);
+    int comoving = -1, code;
 
-    EQP__CHECK(rc);
+    EQP__CHECK(eqp__source_open(file->path, -1, &source, message));
     file->size = source.size;
     eqp__source_close(&source);
     eqp__hdf5_enter(&quiet);
-    rc = eqp__hdf5_open_file(file->path, file->size, &opened, message);
-    rc = rc != EQP_OK ? rc : load_header(file, opened, message);
-    for (int i = 0; rc == EQP_OK && i < (int)(sizeof cosmologies / sizeof *cosmologies); i++) {
-        rc = load_cosmology(file, opened, i, &comoving, message);
+    EQP_TRY(eqp__hdf5_open_file(file->path, file->size, &opened, message));
+    EQP_TRY(load_header(file, opened, message));
+    for (int i = 0; i < (int)(sizeof cosmologies / sizeof *cosmologies); i++) {
+        EQP_TRY(load_cosmology(file, opened, i, &comoving, message));
     }
-    rc = rc != EQP_OK ? rc : load_scale_factor(file, opened, comoving, message);
-    if (rc == EQP_OK) {
-        find_units(file, opened);
-    }
-    rc = rc != EQP_OK ? rc : check_types(file, opened, &exponent, message);
+    EQP_TRY(load_scale_factor(file, opened, comoving, message));
+    find_units(file, opened);
+    EQP_TRY(check_types(file, opened, &exponent, message));
+    EQP_TRY(eqp__header_check(file, message));
+    eqp__header_convert_velocity(&file->header, comoving, exponent);
+done:
     eqp__hdf5_close_file(opened);
-    rc = rc != EQP_OK ? rc : eqp__header_check(file, message);
-    if (rc == EQP_OK) {
-        eqp__header_convert_velocity(&file->header, comoving, exponent);
-    }
     eqp__hdf5_leave(&quiet);
-    return rc;
+    return code;
 }
 
 static int read_dataset(const eqp__file *file, hid_t group, int type, const eqp_column *column, int64_t first,

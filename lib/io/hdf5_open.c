@@ -82,20 +82,17 @@ void eqp__hdf5_name(hid_t at, size_t size, char *name)
 int eqp__hdf5_open_group(const char *path, hid_t at, const char *name, hid_t *group, eqp_message *message)
 {
     htri_t there = H5Lexists(at, name, H5P_DEFAULT);
-    hid_t access, opened = -1;
+    hid_t access, opened;
 
     EQP__FAIL_IF(there == 0, EQP_ERR_UNKNOWN);
     access = there > 0 ? access_within(H5P_GROUP_ACCESS) : -1;
-    if (access >= 0) {
-        opened = H5Gopen2(at, name, access);
-        H5Pclose(access);
-    }
+    opened = access >= 0 ? H5Gopen2(at, name, access) : -1;
+    EQP__HDF5_CLOSE(access);
     if (opened < 0) {
         char what[WORDS] = "is damaged, or is no group";
 
         (void)(there > 0 && leads_out(at, name, sizeof what, what));
-        eqp_message_set(message, "%s: group /%s %s", path, name, what);
-        return EQP_ERR_FORMAT;
+        return EQP__SAY(message, EQP_ERR_FORMAT, "%s: group /%s %s", path, name, what);
     }
     *group = opened;
     return EQP_OK;
@@ -325,12 +322,9 @@ enum { MOST_PIECES = 4096, NAME_BYTES = 1024 };
 
 static int join(const char *path, size_t folder, const char *name, char **piece)
 {
-    size_t bytes = folder + strlen(name) + 1;
-    char *made = malloc(bytes);
-
-    EQP__FAIL_IF(!made, EQP_ERR_MEMORY);
-    snprintf(made, bytes, "%.*s%s", (int)folder, path, name);
-    *piece = made;
+    EQP__CHECK(eqp_array_create(piece, (int64_t)(folder + strlen(name)) + 1, 1));
+    memcpy(*piece, path, folder);
+    strcpy(*piece + folder, name);
     return EQP_OK;
 }
 
@@ -342,34 +336,31 @@ static int beside(const char *path, const char *name, char **piece)
     const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
 
     if (last && name[0] != '/' && !strstr(name, "..")) {
-        int rc = join(path, folder, name, piece);
-
-        if (rc != EQP_OK || access(*piece, F_OK) == 0) {
-            return rc;
+        EQP__CHECK(join(path, folder, name, piece));
+        if (access(*piece, F_OK) == 0) {
+            return EQP_OK;
         }
         free(*piece);
+        *piece = NULL;
     }
     return join(path, folder, last ? last + 1 : name, piece);
 }
 
-/* Types usually have the same pieces in the same order. */
+/* Types usually have the same pieces in the same order, so `guess` is looked at first. */
 static bool is_known(const eqp__pieces *pieces, int64_t guess, const char *piece)
 {
-    if (guess < pieces->n && strcmp(pieces->path[guess], piece) == 0) {
-        return true;
+    bool known = guess < pieces->n && strcmp(pieces->path[guess], piece) == 0;
+
+    for (int64_t i = 0; i < pieces->n && !known; i++) {
+        known = strcmp(pieces->path[i], piece) == 0;
     }
-    for (int64_t i = 0; i < pieces->n; i++) {
-        if (strcmp(pieces->path[i], piece) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return known;
 }
 
 static int add_piece(const char *path, const char *name, int64_t guess, eqp__pieces *pieces, eqp_message *message)
 {
     char *piece = NULL;
-    int rc = EQP_OK;
+    int code = EQP_OK;
 
     /* "." is the file itself; "%b" is replaced by a running number. */
     EQP__FAIL_IF(
@@ -377,21 +368,19 @@ static int add_piece(const char *path, const char *name, int64_t guess, eqp__pie
         EQP__SAY(message, EQP_ERR_FORMAT,
                  "%s: is a virtual file over '%s', which is not the name of a piece: give the pieces themselves", path,
                  name));
-    rc = beside(path, name, &piece);
-    if (rc == EQP_OK && !is_known(pieces, guess, piece)) {
-        if (pieces->n >= MOST_PIECES) {
-            eqp_message_set(message, "%s: is a virtual file over more than %d pieces", path, MOST_PIECES);
-            rc = EQP_ERR_FORMAT;
-        }
-        rc = rc != EQP_OK ? rc
-                          : eqp_array_reserve(&pieces->path, &pieces->capacity, pieces->n + 1, sizeof *pieces->path);
-        if (rc == EQP_OK) {
-            pieces->path[pieces->n++] = piece;
-            piece = NULL;
-        }
+    EQP_TRY(beside(path, name, &piece));
+    if (!is_known(pieces, guess, piece)) {
+        EQP_TRY(pieces->n < MOST_PIECES
+                    ? EQP_OK
+                    : EQP__SAY(message, EQP_ERR_FORMAT, "%s: is a virtual file over more than %d pieces", path,
+                               MOST_PIECES));
+        EQP_TRY(eqp_array_reserve(&pieces->path, &pieces->capacity, pieces->n + 1, sizeof *pieces->path));
+        pieces->path[pieces->n++] = piece;
+        piece = NULL;
     }
+done:
     free(piece);
-    return rc;
+    return code;
 }
 
 bool eqp__hdf5_is_virtual(hid_t dataset)

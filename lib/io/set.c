@@ -41,14 +41,12 @@ static bool find_number(const char *path, numbered *at)
 
 static int name_file(const char *path, const numbered *at, int k, char **name)
 {
-    size_t room = strlen(path) + 16;
+    const size_t room = strlen(path) + 16;
     /* Numbers with leading zeros keep their width: 000, 001. */
-    int width = path[at->begin] == '0' && at->end - at->begin > 1 ? (int)(at->end - at->begin) : 1;
-    char *made = malloc(room);
+    const int width = path[at->begin] == '0' && at->end - at->begin > 1 ? (int)(at->end - at->begin) : 1;
 
-    EQP__FAIL_IF(!made, EQP_ERR_MEMORY);
-    snprintf(made, room, "%.*s%0*d%s", (int)at->begin, path, width, k, path + at->end);
-    *name = made;
+    EQP__CHECK(eqp_array_create(name, (int64_t)room, 1));
+    snprintf(*name, room, "%.*s%0*d%s", (int)at->begin, path, width, k, path + at->end);
     return EQP_OK;
 }
 

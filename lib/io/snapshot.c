@@ -22,18 +22,13 @@ static int probe_all(const eqp__source *source, const eqp__format **found, eqp_m
 {
     eqp__probe *probe = NULL;
     const char *stranger;
-    int rc = eqp_array_create(&probe, 1, sizeof *probe);
+    int code;
 
-    if (rc != EQP_OK) {
-        goto done;
-    }
+    EQP_TRY(eqp_array_create(&probe, 1, sizeof *probe));
     probe->source = source;
     probe->size = source->size;
     probe->length = probe->size < (int64_t)sizeof probe->head ? (size_t)probe->size : sizeof probe->head;
-    rc = eqp__source_read(source, probe->head, probe->length, 0, message);
-    if (rc != EQP_OK) {
-        goto done;
-    }
+    EQP_TRY(eqp__source_read(source, probe->head, probe->length, 0, message));
     stranger = eqp__source_stranger(probe->head, probe->length);
     for (int i = 0; !stranger && i < (int)(sizeof formats / sizeof *formats); i++) {
         if (formats[i]->probe(probe)) {
@@ -41,27 +36,25 @@ static int probe_all(const eqp__source *source, const eqp__format **found, eqp_m
             goto done;
         }
     }
-    eqp_message_set(message, "%s: %s", source->path,
-                    stranger ? stranger
-                             : "is in no known format (GADGET HDF5, GADGET 1 or 2, TIPSY, text, LAMMPS, XYZ)");
-    rc = EQP_ERR_FORMAT;
+    code =
+        EQP__SAY(message, EQP_ERR_FORMAT, "%s: %s", source->path,
+                 stranger ? stranger : "is in no known format (GADGET HDF5, GADGET 1 or 2, TIPSY, text, LAMMPS, XYZ)");
 done:
     free(probe);
-    return rc;
+    return code;
 }
 
 static int find_format(const char *path, const eqp__format **found, eqp_message *message)
 {
     eqp__source source = {.fd = -1};
-    int rc = eqp__source_open(path, -1, &source, message);
+    int code;
 
-    if (rc == EQP_OK && source.size == 0) {
-        eqp_message_set(message, "%s: is empty", path);
-        rc = EQP_ERR_FORMAT;
-    }
-    rc = rc != EQP_OK ? rc : probe_all(&source, found, message);
+    EQP_TRY(eqp__source_open(path, -1, &source, message));
+    EQP_TRY(source.size == 0 ? EQP__SAY(message, EQP_ERR_FORMAT, "%s: is empty", path) : EQP_OK);
+    EQP_TRY(probe_all(&source, found, message));
+done:
     eqp__source_close(&source);
-    return rc;
+    return code;
 }
 
 /* A missing name may be the common part of the names of several files. */
@@ -88,20 +81,19 @@ int eqp_snapshot_open(const char *path, eqp_snapshot **snapshot, eqp_message *me
 {
     eqp_snapshot *s = NULL;
     char *name = NULL;
-    int rc;
+    int code;
 
     EQP__FAIL_IF(!path || !snapshot, EQP__SAY(message, EQP_ERR_ARGUMENT, "a snapshot needs a file name"));
-    rc = find_first_file(path, &name);
-    rc = rc != EQP_OK ? rc : eqp_array_create(&s, 1, sizeof *s);
-    rc = rc != EQP_OK ? rc : find_format(name, &s->format, message);
-    rc = rc != EQP_OK ? rc : eqp__set_load(s, name, message);
-    if (rc == EQP_OK) {
-        *snapshot = s;
-        s = NULL;
-    }
+    EQP_TRY(find_first_file(path, &name));
+    EQP_TRY(eqp_array_create(&s, 1, sizeof *s));
+    EQP_TRY(find_format(name, &s->format, message));
+    EQP_TRY(eqp__set_load(s, name, message));
+    *snapshot = s;
+    s = NULL;
+done:
     eqp_snapshot_close(s);
     free(name);
-    return eqp__explain(rc, path, message);
+    return eqp__explain(code, path, message);
 }
 
 void eqp_snapshot_close(eqp_snapshot *snapshot)
@@ -158,13 +150,6 @@ static int check_arrays(const char *path, int64_t first, int64_t n, const eqp_sn
     return rc;
 }
 
-static void scale(double *value, int64_t n, double factor)
-{
-    for (int64_t i = 0; value && i < n; i++) {
-        value[i] *= factor;
-    }
-}
-
 /* Request for a run of particles of one type in one file. */
 typedef struct request {
     const eqp_snapshot_arrays *arrays; /* NULL: read `column` */
@@ -184,26 +169,23 @@ static int read_arrays(const eqp_snapshot *s, const eqp__file *file, int type, i
     stored.id = s->info.has_ids ? to->id : NULL;
     if (h->at_rest >> type & 1) {
         stored.vx = stored.vy = stored.vz = NULL;
-        for (int c = 0; c < 3; c++) {
-            if (velocity[c]) {
-                memset(velocity[c], 0, (size_t)n * sizeof(double));
-            }
-        }
     }
     EQP__CHECK(s->format->read(file, type, first, n, &stored, message));
-    for (int64_t i = 0; to->type && i < n; i++) {
-        to->type[i] = (int8_t)type;
+    for (int64_t i = 0; i < n; i++) {
+        if (to->type) {
+            to->type[i] = (int8_t)type;
+        }
+        if (to->id && !stored.id) {
+            to->id[i] = global + i;
+        }
+        if (to->m && !stored.m) {
+            to->m[i] = s->info.has_masses ? h->mass[type] : 1 / (double)s->info.n;
+        }
     }
-    for (int64_t i = 0; to->id && !stored.id && i < n; i++) {
-        to->id[i] = global + i;
-    }
-    for (int64_t i = 0; to->m && !stored.m && i < n; i++) {
-        to->m[i] = s->info.has_masses ? h->mass[type] : 1 / (double)s->info.n;
-    }
-    if (h->velocity_factor != 1) {
-        scale(to->vx, n, h->velocity_factor);
-        scale(to->vy, n, h->velocity_factor);
-        scale(to->vz, n, h->velocity_factor);
+    for (int c = 0; c < 3; c++) {
+        for (int64_t i = 0; velocity[c] && i < n && ((h->at_rest >> type & 1) || h->velocity_factor != 1); i++) {
+            velocity[c][i] = h->at_rest >> type & 1 ? 0 : velocity[c][i] * h->velocity_factor;
+        }
     }
     return check_arrays(file->path, global, n, to, message);
 }
