@@ -50,16 +50,10 @@ static void fill(world *w)
     }
 }
 
-/* Owners begin at different places in the table, neighbors near each other. */
-static int64_t start_of(int64_t owner)
-{
-    return owner * NEIGHBOURS / 16 % TABLE;
-}
-
 static int enumerate(void *user, int64_t owner, eqp_sink *sink)
 {
     const world *w = user;
-    int64_t place = start_of(owner);
+    int64_t place = owner * NEIGHBOURS / 16 % TABLE; /* differs by owner; neighbours begin near each other */
     int code = EQP_OK;
 
     for (int64_t left = w->interactions; left > 0 && code == EQP_OK; left -= BATCH) {

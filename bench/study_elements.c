@@ -188,14 +188,6 @@ static state by_cutoff(const particles *w, const double *point, double cutoff)
     return s;
 }
 
-/* Parts of the first step. */
-static void keep_parts(const state *before, state *now)
-{
-    for (int64_t i = 0; i < now->n; i++) {
-        memcpy(now->of[i].part, before->of[i].part, sizeof now->of[i].part);
-    }
-}
-
 static void look(const particles *w, double cutoff, history of[2])
 {
     double *point = bench_room(3 * w->n, sizeof *point);
@@ -207,8 +199,9 @@ static void look(const particles *w, double cutoff, history of[2])
         state now = k == 0 ? by_tree(w) : by_cutoff(w, point, cutoff);
         if (of[k].steps == 0) {
             make_maps(&of[k], point, &now);
-        } else {
-            keep_parts(&of[k].before, &now);
+        }
+        for (int64_t i = 0; of[k].steps > 0 && i < now.n; i++) { /* the parts of the first step */
+            memcpy(now.of[i].part, of[k].before.of[i].part, sizeof now.of[i].part);
         }
         take(&of[k], &now);
     }

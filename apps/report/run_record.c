@@ -239,18 +239,6 @@ static double median_error(app_record *record)
     return 0.5 * (record->error[(n - 1) / 2] + record->error[n / 2]);
 }
 
-/* Makes the file complete up to this step even if the run is killed. A write error does not end the run; it is reported
- * at the end. */
-static void publish_loads(app_record *record)
-{
-    if (eqp_csv_publish(record->loads, NULL) == EQP_OK && !record->begun) {
-        char *older = eqp__report_file_join(record->run->report, "report.json"); /* does not match the new file */
-        record->begun = true;
-        (void)(older != NULL && remove(older));
-        free(older);
-    }
-}
-
 void app_row_exchanged(eqp_rank_row *row, int n, const eqp_route_counts *phase)
 {
     for (int p = 0; p < n; p++) {
@@ -261,19 +249,22 @@ void app_row_exchanged(eqp_rank_row *row, int n, const eqp_route_counts *phase)
     }
 }
 
-static const eqp_rank_row *row_of(const app_record_row *row, int rank)
-{
-    return (const eqp_rank_row *)(const void *)((const char *)row->rows + (size_t)rank * row->row_bytes);
-}
-
+/* Makes the file complete up to this step even if the run is killed. A write error does not end the run; it is reported
+ * at the end. */
 static int add_loads(app_record *record, const app_record_row *row)
 {
+    const char *of = (const char *)row->rows;
     int code = EQP_OK;
 
-    for (int r = 0; r < record->nranks; r++) {
-        EQP_TRY(app_loads_add(record->loads, row->step->step, r, record->run->method->name, row_of(row, r)));
+    for (int r = 0; r < record->nranks; r++, of += row->row_bytes) {
+        EQP_TRY(app_loads_add(record->loads, row->step->step, r, record->run->method->name, (const void *)of));
     }
-    publish_loads(record);
+    if (eqp_csv_publish(record->loads, NULL) == EQP_OK && !record->begun) {
+        char *older = eqp__report_file_join(record->run->report, "report.json"); /* does not match the new file */
+        record->begun = true;
+        (void)(older != NULL && remove(older));
+        free(older);
+    }
 done:
     return code;
 }

@@ -142,12 +142,6 @@ static double cost(const packer *k, int part)
     return price(k, k->load[part]) + (k->in->capacity != NULL ? OVERFLOW * over(k, part, 0.0, 0.0) : 0.0);
 }
 
-static uint64_t bits(packer *k, uint64_t block[2])
-{
-    eqp_random_block(k->in->seed, 1, k->counter++, block);
-    return block[0];
-}
-
 static int64_t below(uint64_t word, int64_t n)
 {
     return (int64_t)((word & 0xffffffff) * (uint64_t)n >> 32);
@@ -158,7 +152,8 @@ static int64_t below(uint64_t word, int64_t n)
 static void try_change(packer *k, double temperature)
 {
     uint64_t word[2];
-    const int64_t i = k->moving[below(bits(k, word), k->nmoving)], other = k->moving[below(word[0] >> 32, k->nmoving)];
+    eqp_random_block(k->in->seed, 1, k->counter++, word);
+    const int64_t i = k->moving[below(word[0], k->nmoving)], other = k->moving[below(word[0] >> 32, k->nmoving)];
     const int32_t block = block_of(k, i);
     const int from = k->part[i];
     const int64_t kind = (int64_t)(word[1] & 3);

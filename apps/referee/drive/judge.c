@@ -71,16 +71,6 @@ done:
     return code;
 }
 
-static int keep_map(const rf_problem *problem, int **kept)
-{
-    int code;
-
-    EQP_TRY(eqp_array_create(kept, problem->trace->n, sizeof **kept));
-    memcpy(*kept, problem->part, (size_t)problem->trace->n * sizeof **kept);
-done:
-    return code;
-}
-
 int rf_judge_map(const rf_problem *problem, int nparts, rf_judged *judged)
 {
     int64_t room = judged->room, part_room = judged->room;
@@ -93,7 +83,11 @@ int rf_judge_map(const rf_problem *problem, int nparts, rf_judged *judged)
     }
     judged->part[judged->n] = NULL;
     EQP_TRY(judge(problem, nparts, problem->part, &judged->later[judged->n]));
-    EQP_TRY(judged->keep ? keep_map(problem, &judged->part[judged->n]) : EQP_OK);
+    if (judged->keep) {
+        int **kept = &judged->part[judged->n];
+        EQP_TRY(eqp_array_create(kept, problem->trace->n, sizeof **kept));
+        memcpy(*kept, problem->part, (size_t)problem->trace->n * sizeof **kept);
+    }
     judged->n++;
 done:
     return code;
@@ -108,7 +102,7 @@ static int evaluate(rf_problem *p, const eqp_network *network, const eqp_exchang
 
     row->phases = rf_problem_cycle(p);
     for (int k = 0; k < p->ncycle; k++) {
-        rf_problem_turn(p, k);
+        (void)rf_problem_turn(p, k);
         EQP_TRY(eqp_evaluation_create(p->trace->nranks, 1, out, ghosts, &evaluation[k]));
         EQP_TRY(rf_problem_cap(p, p->trace->nranks, evaluation[k]));
         EQP_TRY(rf_problem_tell(p, p->trace->nranks, 0, 1, false, evaluation[k]));

@@ -271,17 +271,12 @@ void rf_problem_free(rf_problem *problem)
     *problem = (rf_problem){.nmoving = 0};
 }
 
-static int64_t work_of(const rf_problem *p, int64_t phase, int64_t item)
-{
-    return llround(p->scale * rf_trace_load(p->trace, phase)[item] / p->quantum);
-}
-
 static int add_work(const rf_problem *p, int64_t item, eqp_survey *owners, eqp_owner *owner)
 {
     double load[EQP_CYCLE_PHASES];
 
     for (int k = 0; k < p->ncycle; k++) {
-        const int64_t count[1] = {work_of(p, p->at + k, item)};
+        const int64_t count[1] = {llround(p->scale * rf_trace_load(p->trace, p->at + k)[item] / p->quantum)};
         owner->count[0] += count[0];
         load[k] = eqp_survey_weigh(owners, count);
     }
@@ -344,9 +339,8 @@ static void base(void *user, int nparts, double *seconds)
     }
 }
 
-int rf_problem_gather(rf_problem *problem, int nparts, const eqp_map *map, const eqp_placement *placement)
+int rf_problem_gather(rf_problem *p, int nparts, const eqp_map *map, const eqp_placement *placement)
 {
-    rf_problem *const p = problem;
     int *mine = NULL, *all = NULL, *counts = NULL, *before = NULL;
     int code;
 
@@ -436,10 +430,9 @@ done:
     return code;
 }
 
-int rf_problem_tell(const rf_problem *problem, int nparts, int piece, int npieces, bool loads_only,
+int rf_problem_tell(const rf_problem *p, int nparts, int piece, int npieces, bool loads_only,
                     eqp_evaluation *evaluation)
 {
-    const rf_problem *const p = problem;
     const rf_trace *t = p->trace;
     int64_t first, count, own, end;
     int code = EQP_OK;
@@ -477,19 +470,15 @@ static int advance(void *user, eqp_message *message)
 
     (void)message;
     p->begin += p->ncycle;
-    rf_problem_turn(p, 0);
-    return EQP_OK;
+    return rf_problem_turn(p, 0);
 }
 
-void rf_problem_turn(rf_problem *problem, int k)
+int rf_problem_turn(void *problem, int k)
 {
-    problem->now = problem->begin + k;
-    find_senders(problem);
-}
+    rf_problem *p = problem;
 
-static int turn(void *user, int phase)
-{
-    rf_problem_turn(user, phase);
+    p->now = p->begin + k;
+    find_senders(p);
     return EQP_OK;
 }
 
@@ -521,7 +510,7 @@ eqp_problem rf_problem_functions(rf_problem *problem)
                          .back = out,
                          .ghosts = ghosts,
                          .cycle = cycle,
-                         .turn = turn,
+                         .turn = rf_problem_turn,
                          .survey = survey,
                          .base = t->fixed != NULL ? base : NULL,
                          .trace = trace_map,

@@ -85,8 +85,9 @@ int rf_problem_gather(rf_problem *problem, int nparts, const eqp_map *map, const
 /* The part of a fixed item. */
 int rf_problem_fixed_part(const rf_trace *trace, int64_t phase, int64_t item, int nparts);
 
-/* Sets problem->now to phase k of the cycle that judges maps. Local. */
-void rf_problem_turn(rf_problem *problem, int k);
+/* Sets now to phase k of the cycle that judges maps, as eqp_problem.turn does. problem: an rf_problem. EQP_OK. Local.
+ */
+int rf_problem_turn(void *problem, int k);
 
 /* The phases of a cycle, one turn each. */
 eqp_cycle_turns rf_problem_cycle(const rf_problem *problem);

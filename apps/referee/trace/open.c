@@ -30,14 +30,6 @@ typedef struct files {
     file *file;
 } files;
 
-static void files_free(files *f)
-{
-    for (int64_t i = 0; i < f->n; i++) {
-        free(f->file[i].path);
-    }
-    free(f->file);
-}
-
 static int add_file(files *f, const char *folder, const char *name)
 {
     const size_t size = strlen(folder) + strlen(name) + 2;
@@ -60,18 +52,12 @@ static int by_name(const void *a, const void *b)
     return nx != ny ? (nx > ny) - (nx < ny) : strcmp(x, y);
 }
 
-static bool is_file(const char *path)
-{
-    struct stat status;
-
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 static int add_folder(files *f, const char *folder, eqp_message *message)
 {
     const int64_t before = f->n;
     DIR *dir = opendir(folder);
     const struct dirent *entry;
+    struct stat status;
     int code = EQP_OK;
 
     if (dir == NULL) {
@@ -81,7 +67,7 @@ static int add_folder(files *f, const char *folder, eqp_message *message)
     while ((entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] != '.') {
             EQP_TRY(add_file(f, folder, entry->d_name));
-            if (!is_file(f->file[f->n - 1].path)) {
+            if (stat(f->file[f->n - 1].path, &status) != 0 || !S_ISREG(status.st_mode)) {
                 free(f->file[--f->n].path);
             }
         }
@@ -346,7 +332,10 @@ int rf_trace_read(int n, const char *const *paths, const rf_trace_known *known, 
 done:
     rf_trace_free(made);
     rf_build_free(build);
-    files_free(&f);
+    for (int64_t i = 0; i < f.n; i++) {
+        free(f.file[i].path);
+    }
+    free(f.file);
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "%.250s: %s", n > 0 ? paths[0] : "?", eqp_error_text(code));
     }

@@ -332,12 +332,6 @@ bool rf_is_table(const char *text)
     return (has[LOAD] && (has[ITEM] || has[RANK])) || (has[FROM] && has[TO]);
 }
 
-/* True for comments, rows of empty cells, and a spreadsheet's separator line. */
-static bool is_skipped(const char *line)
-{
-    return line[strspn(line, " \t,;")] == '\0' || line[0] == '#' || strncasecmp(line, "sep=", 4) == 0;
-}
-
 int rf_read_text(rf_build *build, const char *path, bool edges_only)
 {
     table t = {.build = build};
@@ -352,8 +346,8 @@ int rf_read_text(rf_build *build, const char *path, bool edges_only)
             break;
         }
         char *line = lines.line;
-        if (is_skipped(line)) {
-            continue;
+        if (line[strspn(line, " \t,;")] == '\0' || line[0] == '#' || strncasecmp(line, "sep=", 4) == 0) {
+            continue; /* a comment, a row of empty cells, a spreadsheet's separator line */
         }
         if (is_header(line)) {
             EQP_TRY(read_header(&t, line));
