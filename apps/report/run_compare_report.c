@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "run_compare_report.h"
+#include "compare.h"
 
 #include "../shell/shell.h"
 

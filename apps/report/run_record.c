@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run_record.h"
 
+#include "compare.h"
 #include "loads.h"
 #include "output/report.h"
 #include "page/page.h"
-#include "run_compare_report.h"
 
 #include "../shell/shell.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables and verdicts of comparisons from fixed rows. tests/app/compare.sh and referee.sh test the reports. */
+#include "compare.h"
 #include "failing_malloc.h"
-#include "run_compare_report.h"
 #include "unit.h"
 
 /* A step of the given milliseconds; work: the ideal. */

@@ -80,9 +80,8 @@ static bool is_whole(const rf_trace *t, const double *load)
     return true;
 }
 
-int rf_bound_find(const rf_problem *problem, int nparts, rf_bound *bound)
+int rf_bound_find(const rf_problem *p, int nparts, rf_bound *bound)
 {
-    const rf_problem *const p = problem;
     const rf_trace *t = p->trace;
     double *load = NULL, *base = NULL;
     rf_bound sum = {0.0, NULL};

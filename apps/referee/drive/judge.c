@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "problem.h"
 
-#include "run_compare_report.h"
+#include "compare.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/whatif.h>

@@ -65,9 +65,8 @@ static void sort_by_block(const rf_trace *t, int64_t *first, int64_t *order)
     first[0] = 0;
 }
 
-int rf_memory_of_parts(const rf_trace *trace, const int *part, int nparts, double *bytes)
+int rf_memory_of_parts(const rf_trace *t, const int *part, int nparts, double *bytes)
 {
-    const rf_trace *const t = trace;
     int64_t *first = NULL, *order = NULL;
     int32_t *last = NULL;
     double *most = NULL;
@@ -141,9 +140,8 @@ done:
     return code;
 }
 
-int rf_memory_prove(const rf_trace *trace, const eqp_capacities *capacities, int nparts, eqp_message *proof)
+int rf_memory_prove(const rf_trace *t, const eqp_capacities *capacities, int nparts, eqp_message *proof)
 {
-    const rf_trace *const t = trace;
     double all, own, most = 0.0, sum = 0.0;
     int code;
 

@@ -3,9 +3,9 @@
 
 #include "problem.h"
 
+#include "compare.h"
 #include "loads.h"
 #include "output/report.h"
-#include "run_compare_report.h"
 
 #include "../../shell/shell.h"
 

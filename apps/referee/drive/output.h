@@ -4,7 +4,6 @@
 #define RF_OUTPUT_H
 
 #include "problem.h"
-#include "settings.h"
 
 #include "compare.h"
 

@@ -227,9 +227,8 @@ void rf_problem_unscale(const rf_problem *problem, eqp_compared *row)
 }
 
 int rf_problem_create(MPI_Comm comm, const rf_trace *trace, int64_t at, int ncycle, const eqp_capacities *capacities,
-                      uint64_t seed, rf_problem *problem)
+                      uint64_t seed, rf_problem *p)
 {
-    rf_problem *const p = problem;
     int code;
 
     *p = (rf_problem){.comm = comm,

@@ -206,9 +206,8 @@ static void take_place(const rf_build *b, const rf_row *row, rf_kept_item *item)
     }
 }
 
-int rf_build_row(rf_build *build, const rf_row *row, int64_t *index)
+int rf_build_row(rf_build *b, const rf_row *row, int64_t *index)
 {
-    rf_build *const b = build;
     int64_t i, p;
     int code;
 
@@ -252,9 +251,8 @@ int rf_build_name(rf_build *build, int64_t index, char *name)
     return name != NULL ? EQP_OK : EQP_ERR_MEMORY;
 }
 
-int rf_build_edge(rf_build *build, int64_t from, int64_t to, int64_t bytes, int64_t phase)
+int rf_build_edge(rf_build *b, int64_t from, int64_t to, int64_t bytes, int64_t phase)
 {
-    rf_build *const b = build;
     int64_t i, k, p = -1;
     int code;
 
@@ -277,9 +275,8 @@ done:
     return code;
 }
 
-int rf_build_repeat(rf_build *build, int64_t first, int64_t last, int64_t row, int64_t end)
+int rf_build_repeat(rf_build *b, int64_t first, int64_t last, int64_t row, int64_t end)
 {
-    rf_build *const b = build;
     const rf_kept_repeat *newest = b->nrepeats > 0 ? &b->repeat[b->nrepeats - 1] : NULL;
     const bool named = newest != NULL && newest->first == first && newest->last == last;
     int64_t p;

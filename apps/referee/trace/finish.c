@@ -401,9 +401,8 @@ done:
     return code;
 }
 
-int rf_build_finish(rf_build *build, const char *format, bool lenient, int nranks, rf_trace **trace)
+int rf_build_finish(rf_build *b, const char *format, bool lenient, int nranks, rf_trace **trace)
 {
-    rf_build *const b = build;
     int64_t *item = NULL, *phase = NULL, *own = NULL;
     rf_trace *t = NULL;
     int code;

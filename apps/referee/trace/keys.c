@@ -70,9 +70,8 @@ int64_t rf_keys_find(const rf_keys *keys, const int64_t *word)
     return keys->size > 0 ? keys->slot[look_up(keys, word, &(int64_t){0})] - 1 : -1;
 }
 
-int rf_keys_take(rf_keys *keys, const int64_t *word, int64_t *number)
+int rf_keys_take(rf_keys *t, const int64_t *word, int64_t *number)
 {
-    rf_keys *const t = keys;
     int code = EQP_OK;
 
     for (int64_t guess = t->newest; guess < t->n && guess <= t->newest + 1; guess++) {
