@@ -1,11 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """What auto takes against every single method one step later, and against other partitioners.
 
-Writes ahead.csv. page.py puts them on the page. Networks from files are measured where they are
-(--networks)."""
+Networks from files are measured where they are (--networks)."""
 import functools
-import sys
 
 import study
 
@@ -105,7 +102,3 @@ def against_rivals(rows, key):
     halves = [by_set(rows, "rivals", FAR, lambda some: ratio(some, key), network) for network in NETWORKS]
     return study.table(["set", *(f"{p}, {network}" for network in NETWORKS for p in FAR)],
                        [left + right[1:] for left, right in zip(*halves)])
-
-
-if __name__ == "__main__":
-    study.main(sys.modules[__name__])

@@ -1,10 +1,6 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What auto takes, and what that gains over the curve, by what messages and bytes cost.
-
-Writes choice.csv and choice.svg. page.py puts them on the page."""
+"""What auto takes, and what that gains over the curve, by what messages and bytes cost."""
 import functools
-import sys
 
 import chart
 import compared
@@ -86,7 +82,3 @@ Seeds: {len(study.distinct(rows, 'seed'))}. What `auto` took, by how many seeds,
 {study.table(["set", *names], lines)}
 
 ![Step by auto, of that by the curve](studies/{NAME}.svg)"""
-
-
-if __name__ == "__main__":
-    study.main(sys.modules[__name__])

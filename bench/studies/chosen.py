@@ -1,10 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """How often the cost model takes the best of none, diffusive and global: table 3.4, figure 3.4.
 
-Writes chosen.csv and chosen.svg. page.py puts them on the page. All times are virtual."""
+All times are virtual."""
 import functools
-import sys
 
 import chart
 import published
@@ -135,7 +133,3 @@ In (a) global takes longer than doing nothing by more than its 9 s, so it did no
 expects the mean load, cannot say that. The model here is told what the method has reached before.
 
 ![Gain over doing nothing](studies/{NAME}.svg)"""
-
-
-if __name__ == "__main__":
-    study.main(sys.modules[__name__])

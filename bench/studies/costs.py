@@ -1,11 +1,9 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """What balancing and comparing cost themselves: CPU seconds of one core of this machine.
 
-Writes costs.csv and costs.svg. page.py puts them on the page. Nothing else should run meanwhile."""
+Nothing else should run meanwhile."""
 import functools
 import os
-import sys
 
 import chart
 import published
@@ -109,7 +107,3 @@ exchange (runs: {len(run)}; median, least and largest). It took {took}.
 end: {study.spread(study.values(compare, 'seconds'), '{:.1f}')} s of both ranks together (seeds: {len(compare)}).
 """
     return text
-
-
-if __name__ == "__main__":
-    study.main(sys.modules[__name__])

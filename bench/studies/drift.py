@@ -1,11 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """How the assignment of the first step ages over 50 steps: figures 5.2 and 5.3.
 
-Writes drift.csv and drift.svg. page.py puts them on the page. Runs on 8 ranks, which may share cores: imbalances are
-those of the cost model."""
+Runs on 8 ranks, which may share cores: imbalances are those of the cost model."""
 import functools
-import sys
 
 import chart
 import published
@@ -87,7 +84,3 @@ other set, made to be in equilibrium under the gravity of all, while only near o
 how an assignment to many small ones ages within a step is the column `imbalance_next` of `--compare`.
 
 ![Work and imbalance over the steps](studies/{NAME}.svg)"""
-
-
-if __name__ == "__main__":
-    study.main(sys.modules[__name__])

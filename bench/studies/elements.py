@@ -1,10 +1,6 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the work of single particles and nodes changes from step to step: figures 5.2b and 5.3b.
-
-Writes elements.csv and elements.svg. page.py puts them on the page."""
+"""How the work of single particles and nodes changes from step to step: figures 5.2b and 5.3b."""
 import functools
-import sys
 
 import chart
 import published
@@ -151,7 +147,3 @@ with constant work, the others change by up to {100 * published.ELEMENT_CHANGE:g
 ParaDiS change in every step, and the more, the longer the run.
 
 ![Change of work from step to step](studies/{NAME}.svg)"""
-
-
-if __name__ == "__main__":
-    study.main(sys.modules[__name__])

@@ -1,10 +1,6 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What planning the exchange is worth: the same assignment, its data sent by every plan.
-
-Writes exchange.csv and exchange.svg. page.py puts them on the page."""
+"""What planning the exchange is worth: the same assignment, its data sent by every plan."""
 import functools
-import sys
 
 import chart
 import compared
@@ -66,7 +62,3 @@ on another part. Seeds: {len(study.distinct(rows, 'seed'))}; median, least and l
 
 {chr(10).join(part + chr(10) for part in tables)}
 ![Communication by exchange plan](studies/{NAME}.svg)"""
-
-
-if __name__ == "__main__":
-    study.main(sys.modules[__name__])

@@ -1,10 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Modelled time of a step of a large dislocation network by every method: figures 4.8 and 4.9.
 
-Writes large_network.csv and large_network.svg; takes ten CPU minutes and 7 GB a seed. page.py puts them on the page."""
+Takes ten CPU minutes and 7 GB a seed."""
 import functools
-import sys
 
 import chart
 import compared
@@ -52,7 +50,3 @@ least and largest.
 The paper has {100 * low:.0f} to {100 * high:.0f} % over ParaDiS' own balancer (figures 4.8 and 4.9). Here `auto` gains
 {study.spread(gains['count'], '{:.1f}')} % over equal counts, {study.spread(boxes, '{:.1f}')} % over the better of
 ParaDiS' balancers and {study.spread(gains['sfc'], '{:.1f}')} % over the curve (all seeds and parts)."""
-
-
-if __name__ == "__main__":
-    study.main(sys.modules[__name__])

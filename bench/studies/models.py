@@ -1,14 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """How well models know the load of the ranks: table 3.3, figures 3.2 and 3.3.
 
-Writes models.csv and models.svg. page.py puts them on the page. Runs on up to 16 ranks, which may share cores: loads are
-CPU seconds."""
+Runs on up to 16 ranks, which may share cores: loads are CPU seconds."""
 import csv
 import functools
 import io
 import os
-import sys
 import tempfile
 
 import chart
@@ -136,7 +133,3 @@ By number of ranks ({'; '.join(str(n) for n in RANKS)}), error of imbalance in p
 {study.table(["app", "model", "imbalance by ranks"], few)}
 
 ![Models beside measured loads](studies/{NAME}.svg)"""
-
-
-if __name__ == "__main__":
-    study.main(sys.modules[__name__])

@@ -33,8 +33,8 @@ def page(run, studies):
         "# Studies",
         "",
         f"What {published.SOURCE} shows of balancing interactions, measured again with this code, and what goes beyond it. "
-        "Written by `bench/studies/page.py` from the CSV files in `docs/studies/`; every study is a command of its own, "
-        "such as `bench/studies/unit_sizes.py`, and needs a build. No number on this page is typed in but the "
+        "Written by `bench/studies/page.py` from the CSV files in `docs/studies/`; every study is carried out by its "
+        "name, such as `bench/studies/page.py unit_sizes`, and needs a build. No number on this page is typed in but the "
         "published ones, which `bench/studies/published.py` holds with their figures, the goals, and the last two sections, "
         "which are of version 0.1.0. Modelled steps of CSV files "
         "without a column `overhead_seconds` hold forces and the exchange of their data alone, without collective calls and CPU "

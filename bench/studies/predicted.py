@@ -1,11 +1,7 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Predicted steps beside measured ones: runs on 2 to 32 ranks, which share what cores there are, by several methods.
-
-Writes predicted.csv and predicted.svg. page.py puts them on the page."""
+"""Predicted steps beside measured ones: runs on 2 to 32 ranks, which share what cores there are, by several methods."""
 import functools
 import os
-import sys
 
 import chart
 import study
@@ -143,7 +139,3 @@ Ranks that share cores disturb each other's caches, which costs are fitted with,
 than the one that should be: by how much, earlier steps tell.
 
 ![Predicted beside measured steps](studies/{NAME}.svg)"""
-
-
-if __name__ == "__main__":
-    study.main(sys.modules[__name__])

@@ -1,9 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much of what imbalance costs equal counts is got back: the largest load of a part, and nothing beside it.
-
-Writes recovered.csv and recovered.svg. page.py puts them on the page."""
-import sys
+"""How much of what imbalance costs equal counts is got back: the largest load of a part, and nothing beside it."""
 
 import chart
 import compared
@@ -99,7 +95,3 @@ there is imbalance and the price of other groups.
               "groups of best", "best (seeds)"], lines)}
 
 ![Imbalance recovered](studies/{NAME}.svg)"""
-
-
-if __name__ == "__main__":
-    study.main(sys.modules[__name__])

@@ -1,11 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Imbalance against the number of parts for rates of sampling: figure 4.5b.
 
-Writes sample_rates.csv and sample_rates.svg. page.py puts them on the page. Every particle is an owner of its own, as in
-the paper."""
+Every particle is an owner of its own, as in the paper."""
 import functools
-import sys
 
 import chart
 import published
@@ -101,7 +98,3 @@ The apps do not sample so finely on their own: their owners are groups of up to 
 units are no finer than the wanted imbalance asks for.
 
 ![Imbalance by rate of sampling](studies/{NAME}.svg)"""
-
-
-if __name__ == "__main__":
-    study.main(sys.modules[__name__])

@@ -1,12 +1,9 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Imbalance by strategy of sampling, and seconds of sampling and of partitioning by its rate: figures 4.5a, 4.5c, 4.6a,
 4.8a and 4.8b.
 
-Writes strategies.csv, strategies-imbalance.svg and strategies-seconds.svg. page.py puts them on the page. Every particle
-and every node is an owner of its own, as in the paper."""
+Every particle and every node is an owner of its own, as in the paper."""
 import functools
-import sys
 
 import chart
 import published
@@ -182,7 +179,3 @@ The cost broken down as in figure 4.8b, at {100 * rates_of(of)[1]:g} %:
 ![Imbalance by strategy](studies/{NAME}-imbalance.svg)
 
 ![Seconds of sampling and of partitioning](studies/{NAME}-seconds.svg)"""
-
-
-if __name__ == "__main__":
-    study.main(sys.modules[__name__])

@@ -221,8 +221,3 @@ def carry_out(studies, run):
                     for case in cases:
                         case.cancel()
     return good
-
-
-def main(study):
-    if not carry_out([study], Run(arguments_of(study.__doc__))):
-        sys.exit(1)

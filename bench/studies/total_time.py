@@ -1,10 +1,6 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Modelled time of a step by every method, against equal counts, the curve and ParaDiS' balancers: figure 4.6, and the
-limit of strong scaling.
-
-Writes total_time.csv and total_time.svg. page.py puts them on the page."""
-import sys
+limit of strong scaling."""
 
 import chart
 import compared
@@ -121,7 +117,3 @@ each seed and number of parts; column *groups* tells which. {compared.measured_f
 
 The paper compares with equal counts, figure 4.6 by whole runs on a cluster: {100 * published.IMPROVEMENT['barneshut'][0]:.0f} to
 {100 * published.IMPROVEMENT['barneshut'][1]:.0f} % better with Barnes-Hut."""
-
-
-if __name__ == "__main__":
-    study.main(sys.modules[__name__])

@@ -1,13 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Sizes of work units by strategy of sampling, at equal numbers of units: figures 4.4 and 4.7.
 
-Writes unit_sizes.csv, unit_sizes-gravity.svg and unit_sizes-network.svg; takes some minutes. page.py puts them on the
-page."""
+Takes some minutes."""
 import functools
 import math
 import os
-import sys
 import tempfile
 
 import chart
@@ -151,7 +148,3 @@ Beside what {published.SOURCE} prints; figure 4.4 does not say its rate, so {100
 
 The numbers are not the same ones: the paper's particles and network are not published;
 how it draws random samples is not told, here every draw is independent of the others."""
-
-
-if __name__ == "__main__":
-    study.main(sys.modules[__name__])
