@@ -33,9 +33,7 @@ static void make_scene(int64_t n, int order, scene *s)
     const double low[3] = {0, 0, 0}, edge[3] = {EDGE, EDGE, EDGE};
     const int64_t cells[3] = {n, n, n};
 
-    if (dd_far_create(&medium, low, edge, cells, order, &s->far) != EQP_OK) {
-        bench_die("no such far field");
-    }
+    bench_check(dd_far_create(&medium, low, edge, cells, order, &s->far), "no such far field");
     s->sizes = dd_far_sizes_of(s->far);
     s->n = n;
     s->cells = n * n * n;
@@ -111,9 +109,7 @@ static void work(scene *s, int part)
             dd_far_force(s->far, 0, s->field, &segment, force);
         }
     }
-    if (code != EQP_OK) {
-        bench_die("out of memory");
-    }
+    bench_check(code, "out of memory");
 }
 
 int main(int argc, char **argv)

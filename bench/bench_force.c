@@ -78,18 +78,15 @@ static void measure(const bh_serial *serial, const bh_mac *mac, bh_kernel *kerne
         const bh_group *group = &serial->group[g];
         const int64_t i = group->first;
         double t0 = eqp_cpu_seconds();
-        if (bh_walk(&serial->tree, serial->tree.root, group, mac, NULL, &list) != EQP_OK) {
-            bench_die("walk failed");
-        }
+        bench_check(bh_walk(&serial->tree, serial->tree.root, group, mac, NULL, &list), "walk failed");
         double t1 = eqp_cpu_seconds(), t2 = t1;
         for (int part = 0; part < 2; part++) {
             bh_list half = list;
             half.ncells = part == 0 ? 0 : list.ncells;
             half.nruns = part == 0 ? list.nruns : 0;
-            if (bh_force(kernel, &serial->tree, &half, 1, eps, group->count, at->x + i, at->y + i, at->z + i,
-                         field[0] + i, field[1] + i, field[2] + i, field[3] + i) != EQP_OK) {
-                bench_die("force failed");
-            }
+            bench_check(bh_force(kernel, &serial->tree, &half, 1, eps, group->count, at->x + i, at->y + i, at->z + i,
+                                 field[0] + i, field[1] + i, field[2] + i, field[3] + i),
+                        "force failed");
             t2 = part == 0 ? eqp_cpu_seconds() : t2;
         }
         seconds->walk += t1 - t0;
@@ -131,9 +128,8 @@ static double **evaluate(const particles *all, const bh_serial *serial, const bh
     for (int k = 0; k < 4; k++) {
         a[k] = bench_room(all->n, sizeof(double));
     }
-    if (bh_serial_force(serial, all->kernel, mac, 1, all->eps, a[0], a[1], a[2], a[3], work) != EQP_OK) {
-        bench_die("cannot evaluate the forces");
-    }
+    bench_check(bh_serial_force(serial, all->kernel, mac, 1, all->eps, a[0], a[1], a[2], a[3], work),
+                "cannot evaluate the forces");
     return a;
 }
 
@@ -149,9 +145,7 @@ static void build(const particles *all, const double *accel, int leaf, int group
 {
     double *const *p = all->column;
 
-    if (bh_serial_build(serial, all->n, p[0], p[1], p[2], p[6], accel, leaf, group) != EQP_OK) {
-        bench_die("cannot build the tree");
-    }
+    bench_check(bh_serial_build(serial, all->n, p[0], p[1], p[2], p[6], accel, leaf, group), "cannot build the tree");
 }
 
 /* Rebuilds the tree with accelerations by the geometric criterion. */
@@ -209,10 +203,9 @@ int main(int argc, char **argv)
     if (argc < 8 || !(atof(argv[3]) > 0) || atoi(argv[4]) < 1 || atoi(argv[5]) < 1) {
         bench_die("KIND|SNAPSHOT SOFTENING THETA LEAF GROUP ALPHA double|mixed [KERNEL]");
     }
-    if (bh_kernel_create(argc > 8 ? argv[8] : NULL, strcmp(argv[7], "mixed") == 0 ? BH_MIXED : BH_DOUBLE,
-                         &all.kernel) != EQP_OK) {
-        bench_die("no such kernel on this CPU");
-    }
+    bench_check(
+        bh_kernel_create(argc > 8 ? argv[8] : NULL, strcmp(argv[7], "mixed") == 0 ? BH_MIXED : BH_DOUBLE, &all.kernel),
+        "no such kernel on this CPU");
     all.n = bench_load_particles(argv[1], all.column);
     all.eps = strtod(argv[2], NULL);
     solve(&all, &exact);

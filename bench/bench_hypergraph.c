@@ -54,9 +54,7 @@ static void row(bool hashed, int64_t per_unit, int64_t sharing)
     for (int r = 0; r < REPETITIONS; r++) {
         eqp_hypergraph *graph = NULL;
         double start = eqp_cpu_seconds();
-        if (eqp__hypergraph_create(n, NULL, first, pin, &graph) != EQP_OK) {
-            bench_die("cannot build the hypergraph");
-        }
+        bench_check(eqp__hypergraph_create(n, NULL, first, pin, &graph), "cannot build the hypergraph");
         bench_times_add_since(&create, start);
         nedges = eqp__hypergraph_arrays(graph).nedges;
         eqp__hypergraph_free(graph);

@@ -345,10 +345,9 @@ static void run_whole(job *j)
     scene *s = j->scene;
     const bh_list list = list_of(s, j->kind, j->n);
 
-    if (bh_force(j->kernel, &s->tree, &list, 1, EPS, j->nt, s->at[0], s->at[1], s->at[2], s->field[0], s->field[1],
-                 s->field[2], s->field[3]) != EQP_OK) {
-        bench_die("force failed");
-    }
+    bench_check(bh_force(j->kernel, &s->tree, &list, 1, EPS, j->nt, s->at[0], s->at[1], s->at[2], s->field[0],
+                         s->field[1], s->field[2], s->field[3]),
+                "force failed");
 }
 
 /* Nanoseconds per interaction. */
@@ -454,9 +453,7 @@ static void sweep(scene *s, bh_block *block, const bh_kernel_row *row, source_ki
     static const int64_t length[] = {16, 32, 64, 128, 512, 2048}, targets[] = {4, 8, 16, 32, 64};
     job j = {.scene = s, .row = row, .block = block, .kind = kind};
 
-    if (bh_kernel_create(row->name, row->precision, &j.kernel) != EQP_OK) {
-        bench_die("a kernel cannot be made");
-    }
+    bench_check(bh_kernel_create(row->name, row->precision, &j.kernel), "a kernel cannot be made");
     for (int l = 0; l < 6; l++) {
         const double limit = limit_of(row->name, cells, row->precision); /* measured again for the ratios */
         for (int t = 0; t < 5; t++) {

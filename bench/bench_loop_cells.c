@@ -146,9 +146,7 @@ static void add_group(const bh_tree *tree, const bh_group *group, bh_list *list,
     const bh_mac mac = {.theta = BH_DEFAULT_THETA, .G = 1.0};
     bh_counts counts;
 
-    if (bh_walk(tree, tree->root, group, &mac, NULL, list) != EQP_OK) {
-        bench_die("walk failed");
-    }
+    bench_check(bh_walk(tree, tree->root, group, &mac, NULL, list), "walk failed");
     counts.of[BH_KIND_PAIR] = group->count * list->nsources;
     counts.of[BH_KIND_CELL] = group->count * list->ncells;
     counts.of[BH_KIND_LISTED] = list->ncells + list->nsources;
@@ -211,10 +209,9 @@ static void print_walked(const particles *all, bool cells)
     bh_list list;
 
     bh_list_init(&list);
-    if (bh_serial_build(&serial, all->n, all->x[0], all->x[1], all->x[2], all->mass, NULL, BH_DEFAULT_LEAF_SIZE,
-                        BH_DEFAULT_GROUP_SIZE) != EQP_OK) {
-        bench_die("cannot build the tree");
-    }
+    bench_check(bh_serial_build(&serial, all->n, all->x[0], all->x[1], all->x[2], all->mass, NULL, BH_DEFAULT_LEAF_SIZE,
+                                BH_DEFAULT_GROUP_SIZE),
+                "cannot build the tree");
     if (cells) {
         print_cells(&serial, &list);
     } else {

@@ -19,14 +19,6 @@
 #define REPETITIONS 9
 #define WARM_UP 2 /* rounds: with a map the balancer requests a survey, from which the next map is made */
 
-static void check(int code, const char *what)
-{
-    if (code != EQP_OK) {
-        fprintf(stderr, "bench_survey: %s: %s\n", what, eqp_error_text(code));
-        exit(2);
-    }
-}
-
 static void parse(bh_settings *settings, int argc, char **argv)
 {
     char *words[MOST_ARGUMENTS] = {"bench_survey", "--quiet", "--balance",   "interaction",
@@ -39,7 +31,7 @@ static void parse(bh_settings *settings, int argc, char **argv)
         words[n++] = argv[i];
     }
     int code = app_options_parse(bh_settings_table(), n, words, settings, NULL, &action, &message);
-    check(code == EQP_OK ? bh_settings_complete(settings, &message) : code, message.text);
+    bench_check(code == EQP_OK ? bh_settings_complete(settings, &message) : code, message.text);
 }
 
 typedef struct outcome {
@@ -53,7 +45,7 @@ static double evaluate(bh_simulation *sim, eqp_survey *survey, bh_evaluated *res
     const double start = eqp_cpu_seconds();
 
     eqp_timings_clear(sim->evaluator.timings);
-    check(bh_evaluate(&sim->evaluator, &sim->domain, map, survey, 0, EQP_OK, result), "forces");
+    bench_check(bh_evaluate(&sim->evaluator, &sim->domain, map, survey, 0, EQP_OK, result), "forces");
     return eqp_cpu_seconds_since(start);
 }
 
@@ -64,7 +56,7 @@ static double renew(eqp_balancer *balancer)
     eqp_advice advice;
     const double start = eqp_cpu_seconds();
 
-    check(eqp_balancer_renew(balancer, 1, &advice, &message), message.text);
+    bench_check(eqp_balancer_renew(balancer, 1, &advice, &message), message.text);
     return eqp_cpu_seconds_since(start);
 }
 
@@ -80,7 +72,7 @@ static int64_t run_round(bh_simulation *sim, eqp_balancer *balancer, double *for
     *force = evaluate(sim, NULL, &result);
     *with = evaluate(sim, eqp_balancer_survey(balancer), &result);
     row.load = result.seconds;
-    check(eqp_balancer_record(balancer, &work, &step), "step");
+    bench_check(eqp_balancer_record(balancer, &work, &step), "step");
     return step.units;
 }
 
@@ -96,7 +88,7 @@ static void measure(bh_simulation *sim, int nparts, outcome *out)
     eqp_message message = {""};
 
     options.imbalance_tol /= nparts;
-    check(eqp_balancer_create(sim->comm, &functions, &options, &problem.balancer, &message), message.text);
+    bench_check(eqp_balancer_create(sim->comm, &functions, &options, &problem.balancer, &message), message.text);
     for (int r = 0; r < WARM_UP + REPETITIONS; r++) {
         double force, survey, units;
         out->nunits = run_round(sim, problem.balancer, &force, &survey, &units);
@@ -122,7 +114,7 @@ int main(int argc, char **argv)
         bench_die("give numbers of parts, then options of barneshut");
     }
     parse(&settings, argc - 2, argv + 2);
-    check(bh_simulation_create(MPI_COMM_SELF, &settings, &sim, &message), message.text);
+    bench_check(bh_simulation_create(MPI_COMM_SELF, &settings, &sim, &message), message.text);
     printf("parts,particles,groups,units,force_s,survey_s,units_s,sampling_per_force\n");
     for (int i = 0; i < nparts; i++) {
         outcome out = {.nunits = 0};

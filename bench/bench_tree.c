@@ -44,13 +44,6 @@ typedef struct bench {
     bh_tree tree;
 } bench;
 
-static void check(int code)
-{
-    if (code != EQP_OK) {
-        bench_die(eqp_error_text(code));
-    }
-}
-
 static void allocate(bench *b)
 {
     for (int k = 0; k < 4; k++) {
@@ -90,7 +83,7 @@ static void enclose(bench *b)
             hi[k] = b->x[k][i] > hi[k] ? b->x[k][i] : hi[k];
         }
     }
-    check(bh_box_enclosing(lo, hi, &b->box));
+    bench_check(bh_box_enclosing(lo, hi, &b->box), NULL);
 }
 
 /* Plummer sphere of scale length 1. */
@@ -151,9 +144,10 @@ static void build(bench *b)
 {
     const bh_interval everything = {0, EQP_CURVE_END};
 
-    check(bh_tree_build(&b->tree, &b->box, b->n, b->sorted_key, b->sorted[0], b->sorted[1], b->sorted[2], b->sorted[3],
-                        1, &everything, 0));
-    check(bh_tree_top(&b->tree, b->tree.nbranches, b->tree.cell, 0));
+    bench_check(bh_tree_build(&b->tree, &b->box, b->n, b->sorted_key, b->sorted[0], b->sorted[1], b->sorted[2],
+                              b->sorted[3], 1, &everything, 0),
+                NULL);
+    bench_check(bh_tree_top(&b->tree, b->tree.nbranches, b->tree.cell, 0), NULL);
 }
 
 /* All phases up to the tree, timed one by one. */
@@ -161,10 +155,10 @@ static void make_tree(bench *b, bench_times times[PHASES])
 {
     const double start = eqp_cpu_seconds();
 
-    check(eqp_hilbert_keys(b->n, b->x[0], b->x[1], b->x[2], b->box.corner, b->box.side, b->key));
+    bench_check(eqp_hilbert_keys(b->n, b->x[0], b->x[1], b->x[2], b->box.corner, b->box.side, b->key), NULL);
     bench_times_add_since(&times[KEYS], start);
     const double keys = eqp_cpu_seconds();
-    check(bh_order(b->n, b->key, b->id, b->order));
+    bench_check(bh_order(b->n, b->key, b->id, b->order), NULL);
     bench_times_add_since(&times[SORT], keys);
     const double sort = eqp_cpu_seconds();
     permute(b);
@@ -192,7 +186,7 @@ static void walk(const bench *b, int64_t ngroups, const bh_group *group, bool re
     const bh_mac mac = {.theta = BH_DEFAULT_THETA, .relative = relative, .alpha = BH_DEFAULT_ALPHA, .G = 1};
 
     for (int64_t g = 0; g < ngroups; g++) {
-        check(bh_walk(&b->tree, b->tree.root, &group[g], &mac, NULL, list));
+        bench_check(bh_walk(&b->tree, b->tree.root, &group[g], &mac, NULL, list), NULL);
     }
 }
 
@@ -204,7 +198,7 @@ static void group_and_walk(bench *b, bench_times times[PHASES])
 
     know_accelerations(b);
     const double start = eqp_cpu_seconds();
-    check(bh_groups_make(&b->tree, b->sorted_key, b->group_size, b->accel, &ngroups, &group));
+    bench_check(bh_groups_make(&b->tree, b->sorted_key, b->group_size, b->accel, &ngroups, &group), NULL);
     bench_times_add_since(&times[GROUPS], start);
     bh_list_init(&list);
     for (int relative = 0; relative < 2; relative++) {

@@ -61,9 +61,7 @@ static void sizes_of(bench_lists *l, const eqp_units_options *options, eqp_sizes
 {
     eqp_units *units;
 
-    if (eqp_units_create_serial(l->nowners, l->id, enumerate, l, options, &units) != EQP_OK) {
-        bench_die("no units");
-    }
+    bench_check(eqp_units_create_serial(l->nowners, l->id, enumerate, l, options, &units), "no units");
     *sizes = (eqp_sizes){0};
     eqp_units_sizes(units, sizes);
     eqp_units_free(units);
@@ -102,9 +100,7 @@ static void sizes_of_owners(const bench_lists *l, eqp_sizes *sizes)
 {
     for (int64_t i = 0; i < l->nowners; i++) {
         const double size = (double)(l->first[l->item_first[i + 1]] - l->first[l->item_first[i]]);
-        if (eqp_sizes_add(sizes, 1, &size) != EQP_OK) {
-            bench_die("no sizes");
-        }
+        bench_check(eqp_sizes_add(sizes, 1, &size), "no sizes");
     }
 }
 

@@ -102,9 +102,7 @@ static void read_network(const char *path, network *w)
     eqp_paradis_block block;
     eqp_message message = {""};
 
-    if (eqp_paradis_open(path, &reader, &message) != EQP_OK) {
-        bench_die(message.text);
-    }
+    bench_check(eqp_paradis_open(path, &reader, &message), message.text);
     const eqp_paradis_header *header = eqp_paradis_get_header(reader);
     *w = (network){.n = 0};
     for (int d = 0; d < 3; d++) {
@@ -112,9 +110,7 @@ static void read_network(const char *path, network *w)
         w->edge[d] = header->max[d] - header->min[d];
     }
     do {
-        if (eqp_paradis_next(reader, BLOCK, &block, &message) != EQP_OK) {
-            bench_die(message.text);
-        }
+        bench_check(eqp_paradis_next(reader, BLOCK, &block, &message), message.text);
         for (int64_t i = 0; i < block.n; i++) {
             add_node(w, &block.node[i], block.arm + block.node[i].first_arm);
         }
@@ -131,9 +127,8 @@ static void order_network(network *w)
     qsort(w->node, (size_t)w->n, sizeof *w->node, by_tag);
     for (int64_t i = 0; i < w->n; i++) {
         const double *x = w->node[i].at.x;
-        if (eqp_hilbert_keys(1, x, x + 1, x + 2, w->low, side, &w->node[i].key) != EQP_OK) {
-            bench_die("a node is outside of the box");
-        }
+        bench_check(eqp_hilbert_keys(1, x, x + 1, x + 2, w->low, side, &w->node[i].key),
+                    "a node is outside of the box");
     }
     for (int64_t s = 0; s < w->nsegments; s++) {
         segment *of = &w->segment[s];

@@ -49,9 +49,7 @@ static void grow(const char *text, bh_serial *serial)
     double *x[7];
     const int64_t n = bench_load_particles(text, x);
 
-    if (bh_serial_build(serial, n, x[0], x[1], x[2], x[6], NULL, LEAF_SIZE, 1) != EQP_OK) {
-        bench_die("no tree");
-    }
+    bench_check(bh_serial_build(serial, n, x[0], x[1], x[2], x[6], NULL, LEAF_SIZE, 1), "no tree");
     for (int k = 0; k < 7; k++) {
         free(x[k]);
     }
@@ -70,9 +68,7 @@ static int64_t meet_all(const bh_serial *serial, int64_t g, const bh_mac *mac, b
     const bh_sources *s = &serial->tree.sources;
     int64_t n;
 
-    if (bh_walk(&serial->tree, serial->tree.root, &serial->group[g], mac, NULL, list) != EQP_OK) {
-        bench_die("a walk failed");
-    }
+    bench_check(bh_walk(&serial->tree, serial->tree.root, &serial->group[g], mac, NULL, list), "a walk failed");
     for (int64_t c = 0; l != NULL && c < list->ncells; c++) {
         bench_meet(l, s->n + list->cell[c]);
     }

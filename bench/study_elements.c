@@ -56,13 +56,6 @@ typedef struct history {
     int steps; /* seen */
 } history;
 
-static void check(int code, const char *what)
-{
-    if (code != EQP_OK) {
-        bench_die(what[0] != '\0' ? what : eqp_error_text(code));
-    }
-}
-
 static state new_state(int64_t n)
 {
     return (state){n, bench_room(n, sizeof(element))};
@@ -95,7 +88,7 @@ static void make_maps(const history *h, const double *point, state *s)
     int64_t *first = NULL;
     keyed *along = bench_room(s->n, sizeof *along);
 
-    check(eqp_array_create(&load, s->n, sizeof *load), "");
+    bench_check(eqp_array_create(&load, s->n, sizeof *load), NULL);
     for (int k = 0; k < 3; k++) {
         double high = -INFINITY;
         for (int64_t i = 0; i < s->n; i++) {
@@ -107,15 +100,15 @@ static void make_maps(const history *h, const double *point, state *s)
     for (int64_t i = 0; i < s->n; i++) {
         const double *x = point + 3 * i;
         along[i].place = i;
-        check(eqp_hilbert_keys(1, x, x + 1, x + 2, low, side, &along[i].key), "");
+        bench_check(eqp_hilbert_keys(1, x, x + 1, x + 2, low, side, &along[i].key), NULL);
     }
     qsort(along, (size_t)s->n, sizeof *along, by_key);
     for (int64_t i = 0; i < s->n; i++) {
         load[i] = (double)s->of[along[i].place].work;
     }
     for (int m = 0; m < MAPS; m++) {
-        check(eqp_array_create(&first, h->parts[m] + 1, sizeof *first), "");
-        check(eqp_cuts_optimal(s->n, load, h->parts[m], NULL, first, NULL), "");
+        bench_check(eqp_array_create(&first, h->parts[m] + 1, sizeof *first), NULL);
+        bench_check(eqp_cuts_optimal(s->n, load, h->parts[m], NULL, first, NULL), NULL);
         for (int p = 0; p < h->parts[m]; p++) {
             for (int64_t i = first[p]; i < first[p + 1]; i++) {
                 s->of[along[i].place].part[m] = p;
@@ -153,11 +146,11 @@ static state by_tree(const particles *w)
     bh_serial serial;
     bh_list list;
 
-    check(bh_serial_build(&serial, w->n, w->p[0], w->p[1], w->p[2], w->p[6], NULL, GROUP, 1), "");
+    bench_check(bh_serial_build(&serial, w->n, w->p[0], w->p[1], w->p[2], w->p[6], NULL, GROUP, 1), NULL);
     bh_list_init(&list);
     for (int64_t g = 0; g < serial.ngroups; g++) {
         const int64_t i = serial.order[serial.group[g].first];
-        check(bh_walk(&serial.tree, serial.tree.root, &serial.group[g], &mac, NULL, &list), "");
+        bench_check(bh_walk(&serial.tree, serial.tree.root, &serial.group[g], &mac, NULL, &list), NULL);
         s.of[i].tag = (uint64_t)i;
         s.of[i].work = list.nsources + list.ncells - 1; /* the particle itself is no interaction */
     }
@@ -179,10 +172,10 @@ static state by_cutoff(const particles *w, const double *point, double cutoff)
     state s = new_state(w->n);
     eqp_kdtree *tree;
 
-    check(eqp_kdtree_create(w->n, 3, point, NULL, &tree), "");
+    bench_check(eqp_kdtree_create(w->n, 3, point, NULL, &tree), NULL);
     for (int64_t i = 0; i < w->n; i++) {
         s.of[i] = (element){.tag = (uint64_t)i, .work = -1};
-        check(eqp_kdtree_radius(tree, point + 3 * i, cutoff * cutoff, count_one, &s.of[i].work), "");
+        bench_check(eqp_kdtree_radius(tree, point + 3 * i, cutoff * cutoff, count_one, &s.of[i].work), NULL);
     }
     eqp_kdtree_free(tree);
     return s;
@@ -213,8 +206,8 @@ static void pull(particles *w)
     const bh_mac mac = {.theta = theta};
     bh_serial serial;
 
-    check(bh_serial_build(&serial, w->n, w->p[0], w->p[1], w->p[2], w->p[6], NULL, GROUP, GROUP), "");
-    check(bh_serial_force(&serial, NULL, &mac, 1.0, softening, w->p[7], w->p[8], w->p[9], w->p[10], NULL), "");
+    bench_check(bh_serial_build(&serial, w->n, w->p[0], w->p[1], w->p[2], w->p[6], NULL, GROUP, GROUP), NULL);
+    bench_check(bh_serial_force(&serial, NULL, &mac, 1.0, softening, w->p[7], w->p[8], w->p[9], w->p[10], NULL), NULL);
     bh_serial_free(&serial);
 }
 
@@ -309,7 +302,7 @@ static void look_network(const dd_simulation *sim, history *h)
     if (h->steps > 0) {
         inherit(&h->before, network, &now);
     } else {
-        check(eqp_array_create(&point, 3 * now.n, sizeof *point), "");
+        bench_check(eqp_array_create(&point, 3 * now.n, sizeof *point), NULL);
         for (int64_t i = 0; i < now.n; i++) {
             memcpy(point + 3 * i, network->node[dd_network_find(network, now.of[i].tag)].x, 3 * sizeof *point);
         }
@@ -333,15 +326,16 @@ static void run_network(const int parts[MAPS], int argc, char **argv)
     for (int i = 1; i < argc && n < MOST_ARGUMENTS; i++) {
         words[n++] = argv[i];
     }
-    check(app_options_parse(dd_settings_table(), n, words, &settings, settings.given, &action, &message), message.text);
-    check(dd_settings_complete(&settings, &message), message.text);
-    check(dd_simulation_create(MPI_COMM_WORLD, &settings, &sim, &message), message.text);
+    bench_check(app_options_parse(dd_settings_table(), n, words, &settings, settings.given, &action, &message),
+                message.text);
+    bench_check(dd_settings_complete(&settings, &message), message.text);
+    bench_check(dd_simulation_create(MPI_COMM_WORLD, &settings, &sim, &message), message.text);
     if (sim.domain.nranks != 1 || steps < 1) {
         bench_die("network: on one rank, STEPS above 0");
     }
     look_network(&sim, &h);
     for (int s = 0; s < steps; s++) {
-        check(dd_simulation_step(&sim, &message), message.text);
+        bench_check(dd_simulation_step(&sim, &message), message.text);
         look_network(&sim, &h);
     }
     dd_simulation_free(&sim);

@@ -50,27 +50,20 @@ typedef struct outcome {
     double seconds, reached;
 } outcome;
 
-static void check(int code)
-{
-    if (code) {
-        bench_die(eqp_error_text(code));
-    }
-}
-
 static void open_world(world *w, const char *text)
 {
     lb_generator generator;
     int64_t nedges;
 
     memset(w, 0, sizeof *w);
-    check(lb_generator_parse(text, &generator, NULL));
-    check(lb_graph_create(&generator, &w->graph));
+    bench_check(lb_generator_parse(text, &generator, NULL), NULL);
+    bench_check(lb_graph_create(&generator, &w->graph), NULL);
     nedges = w->graph.first[w->graph.n];
-    check(eqp_array_create(&w->weight, w->graph.n, sizeof *w->weight));
-    check(eqp_array_create(&w->edge, nedges, sizeof *w->edge));
-    check(eqp_array_create(&w->edge_weight, nedges, sizeof *w->edge_weight));
-    check(eqp_array_create(&w->start, w->graph.n, sizeof *w->start));
-    check(eqp_array_create(&w->part, w->graph.n, sizeof *w->part));
+    bench_check(eqp_array_create(&w->weight, w->graph.n, sizeof *w->weight), NULL);
+    bench_check(eqp_array_create(&w->edge, nedges, sizeof *w->edge), NULL);
+    bench_check(eqp_array_create(&w->edge_weight, nedges, sizeof *w->edge_weight), NULL);
+    bench_check(eqp_array_create(&w->start, w->graph.n, sizeof *w->start), NULL);
+    bench_check(eqp_array_create(&w->part, w->graph.n, sizeof *w->part), NULL);
     for (int64_t i = 0; i < nedges; i++) {
         w->edge[i] = w->graph.edge[i].to;
         w->edge_weight[i] = w->graph.edge[i].weight;
@@ -92,8 +85,8 @@ static void cut(const world *w, const double *load, int *part)
 {
     int64_t *first = NULL;
 
-    check(eqp_array_create(&first, w->nparts + 1, sizeof *first));
-    check(eqp_cuts_optimal(w->graph.n, load, w->nparts, NULL, first, NULL));
+    bench_check(eqp_array_create(&first, w->nparts + 1, sizeof *first), NULL);
+    bench_check(eqp_cuts_optimal(w->graph.n, load, w->nparts, NULL, first, NULL), NULL);
     for (int p = 0; p < w->nparts; p++) {
         for (int64_t i = first[p]; i < first[p + 1]; i++) {
             part[i] = p;
@@ -124,7 +117,7 @@ static eqp_part_loads loads_of(const world *w, const int *part)
 {
     eqp_part_loads loads;
 
-    check(eqp__parts_load(w->graph.n, w->weight, part, w->nparts, NULL, NULL, &loads));
+    bench_check(eqp__parts_load(w->graph.n, w->weight, part, w->nparts, NULL, NULL, &loads), NULL);
     return loads;
 }
 
@@ -133,7 +126,7 @@ static double most_moved(const world *w, const int *before, const int *after)
 {
     int64_t *come = NULL, most = 0;
 
-    check(eqp_array_create(&come, w->nparts, sizeof *come));
+    bench_check(eqp_array_create(&come, w->nparts, sizeof *come), NULL);
     for (int64_t i = 0; i < w->graph.n; i++) {
         come[after[i]] += before[i] != after[i];
         most = come[after[i]] > most ? come[after[i]] : most;
@@ -167,10 +160,10 @@ static outcome go_diffusive(world *w, const eqp_gain_case *c)
     int *next = NULL;
     int64_t left = c->steps;
 
-    check(eqp_array_create(&next, w->graph.n, sizeof *next));
+    bench_check(eqp_array_create(&next, w->graph.n, sizeof *next), NULL);
     options.steps = 1;
     for (double moved = 1; left > 0 && moved > 0; left--) {
-        check(eqp__diffusion_move(&w->e, w->nparts, &options, next));
+        bench_check(eqp__diffusion_move(&w->e, w->nparts, &options, next), NULL);
         moved = most_moved(w, w->part, next);
         memcpy(w->part, next, (size_t)w->graph.n * sizeof *next);
         made.reached = loads_of(w, w->part).max;
@@ -191,8 +184,8 @@ static eqp_gain_choice ask(world *w, const eqp_gain_case *c)
     int64_t steps = c->steps < MOST_STEPS ? c->steps : MOST_STEPS, converged = 0;
 
     options.steps = steps;
-    check(eqp__part_graph_create(&w->e, w->nparts, NULL, &graph));
-    check(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &converged));
+    bench_check(eqp__part_graph_create(&w->e, w->nparts, NULL, &graph), NULL);
+    bench_check(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &converged), NULL);
     eqp__part_graph_free(graph);
     return eqp__gain_choose(c, converged < steps ? converged : steps, load_max, moved_max);
 }

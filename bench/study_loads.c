@@ -59,13 +59,6 @@ POLLS(Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status
 POLLS(Test, (MPI_Request * request, int *flag, MPI_Status *status), request, flag, status)
 POLLS(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]), count, requests, flag, statuses)
 
-static void check(int code, const char *what)
-{
-    if (code != EQP_OK) {
-        bench_die(what[0] != '\0' ? what : eqp_error_text(code));
-    }
-}
-
 /* The functions that differ in the prefix of their names only. */
 #define APP(prefix)                                                                                                    \
     static struct {                                                                                                    \
@@ -136,7 +129,7 @@ static void check_step(const app *a)
 {
     eqp_message message = {""};
 
-    check(a->step(&message), message.text);
+    bench_check(a->step(&message), message.text);
 }
 
 /* Between two calls of MPI_Pcontrol lies what counts; after level 0 nothing does. of: [steps][nranks] */
@@ -144,8 +137,8 @@ static void run(const app *a, int before, int steps, int nranks, load *of)
 {
     double *mine = NULL, *all = NULL;
 
-    check(eqp_array_create(&mine, steps, sizeof *mine), "");
-    check(eqp_array_create(&all, (int64_t)steps * nranks, sizeof *all), "");
+    bench_check(eqp_array_create(&mine, steps, sizeof *mine), NULL);
+    bench_check(eqp_array_create(&all, (int64_t)steps * nranks, sizeof *all), NULL);
     for (int s = 0; s < before; s++) {
         check_step(a);
     }
@@ -179,9 +172,9 @@ static void gather(const app *a, int nranks, int64_t *first, double **points)
     int *counts = NULL, *starts = NULL;
     double *mine = NULL;
 
-    check(eqp_array_create(&mine, 3 * (int64_t)n, sizeof *mine), "");
-    check(eqp_array_create(&counts, nranks, sizeof *counts), "");
-    check(eqp_array_create(&starts, nranks, sizeof *starts), "");
+    bench_check(eqp_array_create(&mine, 3 * (int64_t)n, sizeof *mine), NULL);
+    bench_check(eqp_array_create(&counts, nranks, sizeof *counts), NULL);
+    bench_check(eqp_array_create(&starts, nranks, sizeof *starts), NULL);
     for (int i = 0; i < n; i++) {
         a->point(i, mine + 3 * i);
     }
@@ -191,7 +184,7 @@ static void gather(const app *a, int nranks, int64_t *first, double **points)
         starts[r] = 3 * (int)first[r];
         counts[r] *= 3;
     }
-    check(eqp_array_create(points, 3 * first[nranks], sizeof **points), "");
+    bench_check(eqp_array_create(points, 3 * first[nranks], sizeof **points), NULL);
     MPI_Gatherv(mine, 3 * n, MPI_DOUBLE, *points, counts, starts, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     free(mine);
     free(counts);
@@ -213,12 +206,12 @@ static void find_neighbours(const double *points, const int64_t *first, int nran
 {
     eqp_kdtree *tree;
 
-    check(eqp_kdtree_create(first[nranks], 3, points, NULL, &tree), "");
+    bench_check(eqp_kdtree_create(first[nranks], 3, points, NULL, &tree), NULL);
     for (int64_t i = 0; i < first[nranks]; i++) {
         const int mine = rank_of(first, i);
         int64_t found, index[NEAREST + 1]; /* the particle itself is among them */
         double dist2[NEAREST + 1];
-        check(eqp_kdtree_nearest_k(tree, points + 3 * i, NEAREST + 1, &found, index, dist2), "");
+        bench_check(eqp_kdtree_nearest_k(tree, points + 3 * i, NEAREST + 1, &found, index, dist2), NULL);
         for (int64_t k = 0; k < found; k++) {
             const int other = rank_of(first, index[k]);
             near[mine * nranks + other] = near[other * nranks + mine] = true;
@@ -256,10 +249,10 @@ static void measure(const app *a, int before, int steps, int argc, char **argv)
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nranks);
-    check(eqp_array_create(&of, (int64_t)steps * nranks, sizeof *of), "");
-    check(eqp_array_create(&first, nranks + 1, sizeof *first), "");
-    check(eqp_array_create(&near, (int64_t)nranks * nranks, sizeof *near), "");
-    check(a->open(argc, argv, &message), message.text);
+    bench_check(eqp_array_create(&of, (int64_t)steps * nranks, sizeof *of), NULL);
+    bench_check(eqp_array_create(&first, nranks + 1, sizeof *first), NULL);
+    bench_check(eqp_array_create(&near, (int64_t)nranks * nranks, sizeof *near), NULL);
+    bench_check(a->open(argc, argv, &message), message.text);
     run(a, before, steps, nranks, of);
     gather(a, nranks, first, &points);
     if (rank == 0) {

@@ -53,6 +53,13 @@ void bench_die(const char *what)
     exit(2);
 }
 
+void bench_check(int code, const char *what)
+{
+    if (code != EQP_OK) {
+        bench_die(what != NULL && what[0] != '\0' ? what : eqp_error_text(code));
+    }
+}
+
 void *bench_room(int64_t n, size_t size)
 {
     void *memory = calloc((size_t)n + 1, size);

@@ -34,6 +34,9 @@ double bench_median(const bench_times *times);
 /* Prints the message behind the name of the program, and ends it with status 2. */
 BENCH_NORETURN void bench_die(const char *what);
 
+/* Ends the program so for a code other than EQP_OK; what: NULL or "": the text of the code. */
+void bench_check(int code, const char *what);
+
 /* n zeroed elements; ends the program without memory. */
 void *bench_room(int64_t n, size_t size);
 
