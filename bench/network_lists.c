@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lists.h"
 
-#include "io/paradis_text.h"
 #include "timing.h"
 
 #include <equipoise/error.h>
@@ -50,14 +49,13 @@ static void *grown(void *array, int64_t n, int64_t *has_room, size_t size)
 
 static void add_node(network *w, const eqp_paradis_node *read, const eqp_paradis_arm *arm)
 {
-    static const bool periodic[3] = {true, true, true};
-    const double high[3] = {w->low[0] + w->edge[0], w->low[1] + w->edge[1], w->low[2] + w->edge[2]};
-
     w->node = grown(w->node, w->n, &w->node_room, sizeof *w->node);
     node *made = &w->node[w->n++];
     *made = (node){.tag = read->tag};
     memcpy(made->at.x, read->x, sizeof made->at.x);
-    eqp__paradis_fold(w->low, high, periodic, made->at.x);
+    for (int d = 0; d < 3; d++) {
+        made->at.x[d] -= w->edge[d] * floor((made->at.x[d] - w->low[d]) / w->edge[d]);
+    }
     for (int a = 0; a < read->narms; a++) {
         if (read->tag < arm[a].tag) {
             w->segment = grown(w->segment, w->nsegments, &w->segment_room, sizeof *w->segment);

@@ -35,7 +35,7 @@ int64_t eqp__hot_requests(const eqp_route *route)
     return n;
 }
 
-/* Counts a collective call as eqp__exchange_count() does. */
+/* Counts a collective call as eqp__traffic_count() does. */
 static void count_hot(eqp_route *route)
 {
     const int64_t bytes = hot_total(route) - hot_bytes(route, route->me);

@@ -514,16 +514,3 @@ void eqp__control_put(FILE *to, const char *prefix, const eqp_paradis_control *c
     }
     eqp__c_locale_leave(&c);
 }
-
-int eqp__paradis_control_write(const char *path, const eqp_paradis_control *control, eqp_message *message)
-{
-    eqp_output *out;
-    int rc;
-
-    EQP__FAIL_IF(!path || !control, EQP__SAY(message, EQP_ERR_ARGUMENT, "parameters need the name of a file"));
-    rc = eqp__control_check(path, control, message);
-    rc = rc != EQP_OK ? rc : eqp_output_create(path, &out, message);
-    EQP__CHECK(rc);
-    eqp__control_put(eqp_output_stream(out), "", control);
-    return eqp_output_commit(out, message);
-}

@@ -204,23 +204,3 @@ int eqp__paradis_check_node(const eqp_paradis_node *node, const eqp_paradis_arm 
                  refuse(node, "its Burgers vectors do not sum to 0", NULL, message));
     return EQP_OK;
 }
-
-void eqp__paradis_fold(const double min[3], const double max[3], const bool periodic[3], double x[3])
-{
-    if (!min || !max || !periodic || !x) {
-        return;
-    }
-    for (int d = 0; d < 3; d++) {
-        double edge = max[d] - min[d];
-
-        /* already inside: no bit changes */
-        if (!periodic[d] || (x[d] >= min[d] && x[d] < max[d])) {
-            continue;
-        }
-        x[d] -= edge * floor((x[d] - min[d]) / edge);
-        /* rounding may have put it on the upper side, or outside the box */
-        if (!(x[d] >= min[d] && x[d] < max[d])) {
-            x[d] = min[d];
-        }
-    }
-}

@@ -21,17 +21,6 @@
  * \return EQP_OK, EQP_ERR_FORMAT */
 int eqp__paradis_check_node(const eqp_paradis_node *node, const eqp_paradis_arm *arm, eqp_message *message);
 
-/** Folds a position into the box, min <= x < max, along periodic axes. O(1).
- * \param[in]     min, max  corners of the box
- * \param[in]     periodic  true for each periodic axis
- * \param[in,out] x         finite */
-void eqp__paradis_fold(const double min[3], const double max[3], const bool periodic[3], double x[3]);
-
-/** Writes all given parameters to a `.ctrl` file under a temporary name, so that an older file is replaced completely
- * or not at all. Numbers have all digits. Local, one rank.
- * \return EQP_OK, EQP_ERR_ARGUMENT for a name with characters that no string can hold, EQP_ERR_IO, EQP_ERR_MEMORY */
-int eqp__paradis_control_write(const char *path, const eqp_paradis_control *control, eqp_message *message);
-
 /* Starts a comment with a velocity. */
 #define EQP__VELOCITY "#velocity "
 

@@ -39,21 +39,11 @@ typedef struct eqp_traffic {
                           eqp__evaluation_by_plan() */
 } eqp_traffic;
 
-/** Counts one phase by one plan: exactly what eqp_route of <equipoise/more/comm.h> sends. Adds to all arrays of
- * *traffic; NULL arrays are skipped. A message counts if it has at least one block, even one of 0 bytes.
- * In an allgather or reduce-scatter of hot blocks every part has ceil(log2 N) messages out and in (N: parts, or nodes)
- * and receives the bytes of all hot blocks (of its lane) except its own; sent bytes are counted as received bytes.
- * It is one more stage; a lane without hot blocks skips it. Local, O(needs x stages), deterministic. At most 2^55
- * bytes of blocks times parts, and 2^61 in *traffic before.
- * \return EQP_OK, EQP_ERR_ARGUMENT (no divisor of the parts, a part out of range), EQP_ERR_MEMORY, EQP_ERR_OVERFLOW */
-int eqp__exchange_count(const eqp_phase *phase, int nparts, const eqp_exchange_plan *plan, const eqp_network *network,
-                        const eqp_traffic *traffic);
-
 /** Counts an allgather whose result every part keeps, such as the top of a tree. Adds to *traffic: ceil(log2 P)
  * messages out and in, and all bytes except the part's own as received and as sent; nothing if the total is 0 bytes.
  * Local, O(nparts).
  * \param[in]  bytes  [nparts] >= 0 (borrowed)
- * \return EQP_OK, EQP_ERR_ARGUMENT, or EQP_ERR_OVERFLOW as eqp__exchange_count() */
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_OVERFLOW */
 int eqp__exchange_count_all(const int64_t *bytes, int nparts, const eqp_network *network, const eqp_traffic *traffic);
 
 /** Sets the speeds of the parts: with speed 2 a load takes half its seconds. Loads stay as they were added; from now on
@@ -74,14 +64,9 @@ const double *eqp__evaluation_loads(const eqp_evaluation *evaluation);
 
 /** Evaluates one plan. If `traffic` is not NULL, it also adds every part's traffic to its arrays; `seconds` then
  * include overhead and exclude hidden seconds. Local, O(needs x stages). The evaluation may be extended afterwards.
- * EQP_ERR_OVERFLOW as eqp__exchange_count().
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_UNKNOWN for a needed block that was not declared */
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW, EQP_ERR_UNKNOWN for a needed block that was not declared */
 int eqp__evaluation_by_plan(eqp_evaluation *evaluation, const eqp_network *network, const eqp_exchange_plan *plan,
                             const eqp_traffic *traffic, eqp_evaluated *result);
-
-/** Evaluates the cheapest of eqp__exchange_plans(). Local.
- * \return as eqp__evaluation_by_plan() */
-int eqp__evaluation_best(eqp_evaluation *evaluation, const eqp_network *network, eqp_evaluated *result);
 
 /** Packs the evaluation into bytes, for eqp__evaluation_merge() on another rank. *bytes: owned by the caller, free().
  * Equal evaluations give equal bytes, however they were filled; the bytes end with a checksum. Local, O(needs + blocks

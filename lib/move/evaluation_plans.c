@@ -236,13 +236,6 @@ static int evaluate_each(eqp_evaluation *e, const eqp_network *network, int npla
     return EQP_OK;
 }
 
-int eqp__evaluation_best(eqp_evaluation *e, const eqp_network *network, eqp_evaluated *result)
-{
-    const double once = 1.0;
-
-    return e ? eqp_evaluation_cycle(1, &once, &e, network, NULL, NULL, result) : EQP_ERR_ARGUMENT;
-}
-
 /* n times a count, saturating. */
 static int64_t times_count(double n, int64_t count)
 {

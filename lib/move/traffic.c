@@ -334,37 +334,6 @@ int eqp__traffic_check(const eqp_traffic *t, int nparts)
     return EQP_OK;
 }
 
-int eqp__phase_check(const eqp_phase *phase, int nparts)
-{
-    int64_t sum = 0;
-
-    EQP__FAIL_IF(!phase || nparts < 1 || phase->nblocks < 0 ||
-                     (phase->nblocks > 0 && (!phase->bytes || !phase->home || !phase->first || phase->first[0] < 0)),
-                 EQP_ERR_ARGUMENT);
-    for (int64_t b = 0; b < phase->nblocks; b++) {
-        EQP__FAIL_IF(phase->bytes[b] < 0 || phase->home[b] < 0 || phase->home[b] >= nparts ||
-                         phase->first[b + 1] < phase->first[b] ||
-                         (phase->first[b + 1] > phase->first[b] && !phase->part),
-                     EQP_ERR_ARGUMENT);
-        for (int64_t i = phase->first[b]; i < phase->first[b + 1]; i++) {
-            const int least = i > phase->first[b] ? phase->part[i - 1] + 1 : 0;
-            EQP__FAIL_IF(phase->part[i] < least || phase->part[i] >= nparts, EQP_ERR_ARGUMENT);
-        }
-        EQP__FAIL_IF(eqp__traffic_add(&sum, phase->bytes[b], phase->first[b + 1] - phase->first[b]), EQP_ERR_OVERFLOW);
-    }
-    return EQP_OK;
-}
-
-int eqp__exchange_count(const eqp_phase *phase, int nparts, const eqp_exchange_plan *plan, const eqp_network *network,
-                        const eqp_traffic *traffic)
-{
-    EQP_REQUIRE(plan && plan->broadcast >= 0 && traffic && (!traffic->seconds || network));
-    EQP__CHECK(eqp__phase_check(phase, nparts));
-    EQP__CHECK(eqp__traffic_check(traffic, nparts));
-    const eqp__plan_family family = {plan->stages, plan->node, 1, {plan->broadcast}};
-    return eqp__traffic_count(phase, nparts, &family, network, traffic);
-}
-
 int eqp__exchange_count_all(const int64_t *bytes, int nparts, const eqp_network *network, const eqp_traffic *traffic)
 {
     int64_t all = 0;

@@ -23,8 +23,13 @@ typedef struct eqp__plan_family {
  * of each plan. */
 eqp__plan_family eqp__plan_family_of(int nplans, const eqp_exchange_plan *plan, int first, int *index);
 
-/* eqp__exchange_count() for every plan of a family: traffic[nlevels]; adds nothing on error. The phase must be
- * valid: see eqp__phase_check(). Homes in ascending order save a sort. */
+/* Counts one phase by every plan of a family: exactly what eqp_route of <equipoise/more/comm.h> sends. Adds to all
+ * arrays of traffic[nlevels], nothing on error; NULL arrays are skipped. A message counts if it has at least one block,
+ * even one of 0 bytes. In an allgather or reduce-scatter of hot blocks every part has ceil(log2 N) messages out and in
+ * (N: parts, or nodes) and receives the bytes of all hot blocks (of its lane) except its own; sent bytes are counted as
+ * received bytes. It is one more stage; a lane without hot blocks skips it. Parts of a block ascend; homes in ascending
+ * order save a sort. At most EQP__TRAFFIC_MAX bytes of blocks times parts. EQP_OK, EQP_ERR_ARGUMENT (a node that does
+ * not divide the parts), EQP_ERR_MEMORY. Local, O(needs x stages), deterministic. */
 int eqp__traffic_count(const eqp_phase *phase, int nparts, const eqp__plan_family *family, const eqp_network *network,
                        const eqp_traffic *traffic);
 
@@ -50,9 +55,6 @@ static inline void eqp__add_if(int64_t *sum, int part, int64_t n)
 
 /* Checks that one or several phases can be added without overflow. EQP_OK or EQP_ERR_OVERFLOW. */
 int eqp__traffic_check(const eqp_traffic *traffic, int nparts);
-
-/* EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_OVERFLOW. */
-int eqp__phase_check(const eqp_phase *phase, int nparts);
 
 /* Smallest k with 2^k >= n: the number of messages in an allgather. */
 static inline int eqp__log2_ceil(int n)

@@ -2,7 +2,7 @@
 /* Routes: every block reaches exactly the ranks that need it and contributions return, by every plan, with exactly the
  * messages that the model without MPI counts. */
 #include "harness.h"
-#include "move/evaluation.h"
+#include "move/traffic.h"
 
 #include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
@@ -137,11 +137,12 @@ static double term(int64_t block, int64_t at, int rank, int trip)
 static void check_counts(const scene *s, const eqp_exchange_plan *plan, int back, eqp_route_counts counts)
 {
     const eqp_network network = EQP_NETWORK_DEFAULTS;
+    const eqp__plan_family family = {plan->stages, plan->node, 1, {plan->broadcast}};
     const eqp_phase phase = {back, s->n, s->bytes, s->home, s->first, s->user};
     int64_t *sum = mpi_test_alloc(4 * s->nranks, sizeof *sum);
     const eqp_traffic traffic = {sum, sum + s->nranks, sum + 2 * s->nranks, sum + 3 * s->nranks, NULL, NULL};
 
-    CHECK_EQUAL(eqp__exchange_count(&phase, s->nranks, plan, &network, &traffic), EQP_OK);
+    CHECK_EQUAL(eqp__traffic_count(&phase, s->nranks, &family, &network, &traffic), EQP_OK);
     CHECK_EQUAL(counts.messages_sent, traffic.messages_sent[s->rank]);
     CHECK_EQUAL(counts.messages_received, traffic.messages_received[s->rank]);
     CHECK_EQUAL(counts.bytes_sent, traffic.bytes_sent[s->rank]);

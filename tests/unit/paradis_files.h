@@ -119,6 +119,21 @@ static inline int network_write(const char *path, const network *w, eqp_message 
     return eqp_paradis_write_finish(writer, message);
 }
 
+/* Parameters as a run writes them, next to an empty network. */
+static inline int control_write(const char *path, const eqp_paradis_control *control, eqp_message *message)
+{
+    const eqp_paradis_header header = {.max = {1, 1, 1}};
+    eqp_paradis_writer *writer = NULL;
+    int rc = eqp_paradis_write_begin("/dev/null", &header, 0, NULL, &writer, message);
+
+    rc = rc != EQP_OK ? rc : eqp_paradis_write_control(writer, path, control, message);
+    if (rc == EQP_OK) {
+        return eqp_paradis_write_finish(writer, message);
+    }
+    eqp_paradis_write_discard(writer);
+    return rc;
+}
+
 static inline void network_same(const network *a, const network *b)
 {
     assert_int_equal(a->n, b->n);

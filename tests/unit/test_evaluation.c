@@ -109,7 +109,7 @@ TEST(every_plan_is_what_simulations_add_up_to)
         assignment_make(nparts, &a);
         FREED(eqp_evaluation) *e = evaluation_of(&a, 0, 1);
         const int nplans = eqp__exchange_plans(nparts, &network, plan);
-        assert_ok(eqp__evaluation_best(e, &network, &chosen));
+        assert_ok(evaluate_best(e, &network, &chosen));
         for (int i = 0; i < nplans; i++) {
             eqp_evaluated r;
             world_traffic simulated = {.seconds = {0}}, counted = {.seconds = {0}};
@@ -249,10 +249,10 @@ TEST(parts_need_memory)
         assert_true(world_is_near(r.memory_max, most) && world_is_near(r.memory_mean, mean));
         assert_true(world_is_near(r.memory_use, use));
         assert_ok(eqp_evaluation_memory(e, &m, NULL, 1.25));
-        assert_ok(eqp__evaluation_best(e, &network, &r));
+        assert_ok(evaluate_best(e, &network, &r));
         assert_true(world_is_near(r.memory_use, r.memory_max / (1.25 * r.memory_mean)));
         assert_ok(eqp_evaluation_memory(e, NULL, NULL, 0));
-        assert_ok(eqp__evaluation_best(e, &network, &r));
+        assert_ok(evaluate_best(e, &network, &r));
         assert_true(r.memory_max == own[nparts - 1] && r.memory_use == 0);
     }
 }
@@ -333,7 +333,7 @@ TEST(evaluations_can_be_extended_after_a_result)
     for (int who = 0; who < 3; who++) {
         /* Some needs may precede the declaration of the block. */
         tell(&a, who, 3, e);
-        const int code = eqp__evaluation_best(e, &network, &r);
+        const int code = evaluate_best(e, &network, &r);
         assert_true(code == EQP_OK || (who < 2 && code == EQP_ERR_UNKNOWN));
     }
     const eqp_evaluated expected = by_force(&a, &network, &plan, &simulated);

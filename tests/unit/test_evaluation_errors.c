@@ -35,7 +35,7 @@ TEST(wrong_arguments_are_refused)
     assert_refused(eqp__evaluation_by_plan(e, &bad, &direct, NULL, &r));
     assert_ok(eqp_evaluation_need(e, 0, 17, 3));
     assert_int_equal(eqp__evaluation_by_plan(e, &network, &direct, NULL, &r), EQP_ERR_UNKNOWN);
-    assert_int_equal(eqp__evaluation_best(e, &network, &r), EQP_ERR_UNKNOWN);
+    assert_int_equal(evaluate_best(e, &network, &r), EQP_ERR_UNKNOWN);
     assert_int_equal(r.messages_max, -7);
     assert_ok(eqp_evaluation_block(e, 0, 17, 8, 1, 0));
     assert_int_equal(eqp_evaluation_block(e, 0, 17, 8, 1, 1), EQP_ERR_DATA);
@@ -119,7 +119,7 @@ TEST(sums_that_do_not_fit_are_errors)
             assert_int_equal(eqp__evaluation_merge(sum, size, bytes), EQP_ERR_FORMAT);
         } else {
             assert_int_equal(eqp__evaluation_by_plan(sum, &net, &plan, NULL, &r), EQP_ERR_OVERFLOW);
-            assert_int_equal(eqp__evaluation_best(sum, &net, &r), EQP_ERR_OVERFLOW);
+            assert_int_equal(evaluate_best(sum, &net, &r), EQP_ERR_OVERFLOW);
             assert_true(r.load_max == -7);
         }
         free(bytes);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Networks of dislocations are read exactly, in blocks of any size, from one or several files, compressed or not;
  * written ones are read back bit for bit. */
-#include "io/paradis_text.h"
 #include "paradis_files.h"
 
 #include <locale.h>
@@ -215,28 +214,6 @@ TEST(what_a_file_cannot_hold_is_not_written)
     assert_refused(eqp_paradis_write_begin(in_folder("net"), &w.header, 0, NULL, &writer, NULL));
     assert_null(writer);
     assert_int_equal(files_in_folder(false), 1);
-}
-
-TEST(positions_are_folded_into_the_box)
-{
-    static const double min[3] = {-1, -1, -1}, max[3] = {3, 3, 3};
-    static const bool periodic[3] = {true, true, false};
-    static const double from[] = {0.1, 3, -1, -1.5, 11.25, 1e300, -1 - 1e-17, -1.0000000000000002, -1e9};
-
-    for (int i = 0; i < COUNT_OF(from); i++) {
-        double x[3] = {from[i], -from[i], from[i]};
-
-        eqp__paradis_fold(min, max, periodic, x);
-        assert_true(x[2] == from[i]);
-        for (int d = 0; d < 2; d++) {
-            assert_true(x[d] >= -1 && x[d] < 3);
-        }
-        if (fabs(from[i]) < 1e3) {
-            double turns = (x[0] - from[i]) / 4;
-
-            assert_true(fabs(turns - round(turns)) < 1e-15);
-        }
-    }
 }
 
 /* Nodes, arms and version of every real file. */

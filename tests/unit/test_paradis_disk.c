@@ -4,11 +4,10 @@
 #include "paradis_files.h"
 
 #include "failing_malloc.h"
-#include "io/paradis_text.h"
 
 #include <equipoise/more/io.h>
 
-enum { DATA, CONTROL, LINES, SERIES, KINDS, PAIR = KINDS, NODES = 400 };
+enum { DATA, LINES, SERIES, KINDS, PAIR = KINDS, NODES = 400 };
 
 static const network *model_network(void)
 {
@@ -80,8 +79,6 @@ static int write_some(int kind, const char *path, eqp_message *message)
         return write_pair(path, message);
     case DATA:
         return network_write(path, model_network(), message);
-    case CONTROL:
-        return eqp__paradis_control_write(path, &eqp_paradis_control_defaults, message);
     case LINES:
         return write_lines(path, message);
     default:
@@ -191,13 +188,13 @@ TEST(writers_survive_failing_allocations)
     }
 }
 
-static int read_some(int kind, const char *path, eqp_message *message)
+static int read_some(bool control, const char *path, eqp_message *message)
 {
-    eqp_paradis_control control = eqp_paradis_control_defaults;
+    eqp_paradis_control found = eqp_paradis_control_defaults;
     network w;
 
-    if (kind == CONTROL) {
-        return eqp_paradis_control_read(path, &control, NULL, NULL, message);
+    if (control) {
+        return eqp_paradis_control_read(path, &found, NULL, NULL, message);
     }
     int rc = network_read(path, 1, &w, message);
     network_free(&w);
@@ -210,12 +207,12 @@ TEST(readers_survive_failing_allocations)
     save_text(in_folder("net.0"), replaced(HEADER_TEXT FIRST_TEXT SECOND_TEXT, "Segments =   1", "Segments = 2"));
     save_packed_text(in_folder("net.1.gz"), THIRD_TEXT);
     save_text(in_folder("ctrl"), "rc = 1\n");
-    for (int kind = DATA; kind <= CONTROL; kind++) {
+    for (int control = 0; control < 2; control++) {
         for (int64_t k = 0;; k++) {
             eqp_message message = {""};
 
             failing_malloc_start(k);
-            int rc = read_some(kind, in_folder(kind == CONTROL ? "ctrl" : "net"), &message);
+            int rc = read_some(control, in_folder(control ? "ctrl" : "net"), &message);
             if (failing_malloc_stop() == 0 || rc == EQP_OK) {
                 assert_ok(rc);
                 assert_true(k > 3);
@@ -223,7 +220,7 @@ TEST(readers_survive_failing_allocations)
             }
             /* If the test itself ran out of memory there is no message. */
             if (rc != EQP_ERR_MEMORY || (message.text[0] && !strstr(message.text, "out of memory"))) {
-                fail_msg("kind %d, allocation %lld: %d '%s'", kind, (long long)k, rc, message.text);
+                fail_msg("control %d, allocation %lld: %d '%s'", control, (long long)k, rc, message.text);
             }
         }
     }

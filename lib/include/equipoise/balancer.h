@@ -199,8 +199,8 @@ typedef struct eqp_rank_row {
     double ghosts;       /**< remote particles and cells that it needed */
     double bytes_sent;   /**< bytes that it sent */
     double bytes_moved;  /**< part of bytes_sent: owners, or particles, on the way to new homes */
-    double last_messages_sent;     /**< in the last evaluation of the forces, by the exchange plan, counted as
-                                        eqp__exchange_count() does: the number that a comparison predicts */
+    double last_messages_sent;     /**< in the last evaluation of the forces, by the exchange plan: the number
+                                        that a comparison predicts */
     double last_messages_received; /**< in the last evaluation */
     double last_bytes_sent;        /**< in the last evaluation */
     double last_bytes_received;    /**< in the last evaluation */
