@@ -8,14 +8,45 @@
 #include <stddef.h>
 #include <strings.h>
 
-#define DD_MOBILITY_ROW(id, name, drag, in_planes, reads) {name, drag, in_planes, reads},
+enum {
+    LINEAR = DD_READS_MOBILITIES | DD_READS_CLIMB,
+    TA_FIT = DD_READS_TA | DD_READS_TA_FIT | DD_READS_BURGERS,
+    TA_DRAGS = DD_READS_TA | DD_READS_TA_DRAGS,
+    HOT = DD_READS_TEMPERATURE | DD_READS_BURGERS,
+    HOT_PRESSED = HOT | DD_READS_MODULUS
+};
 
-static const struct {
+typedef struct mobility_row {
     const char *name;
-    dd_drag_law *drag;
-    bool in_planes;
+    dd_drag_curves *begin; /* NULL: linear */
+    dd_drag_law *add;      /* NULL: Relax */
+    double line;           /* drag along a line in units of min(edge, screw); 0: none of these */
+    bool junctions;        /* see dd_drag_sum */
+    bool in_planes;        /* velocities stay in the glide planes of all arms */
     unsigned reads;
-} laws[] = {DD_MOBILITY_LAWS(DD_MOBILITY_ROW)};
+} mobility_row;
+
+static const mobility_row laws[DD_MOBILITY_NLAWS] = {
+    {"FCC_0", NULL, dd__add_fcc_0, 0, false, true, DD_READS_MOBILITIES},
+    {"FCC_0b", NULL, dd__add_fcc_0b, 1, true, true, LINEAR},
+    {"FCC_linear", NULL, dd__add_fcc_linear, 1e-2, false, true, LINEAR},
+    {"FCC_climb", NULL, dd__add_fcc_climb, 1, true, true, DD_READS_MOBILITIES},
+    {"BCC_0", NULL, dd__add_bcc_0, 1e-2, false, false, LINEAR},
+    {"BCC_0b", NULL, dd__add_bcc_0, 1e-2, true, false, LINEAR},
+    {"BCC_linear", NULL, dd__add_bcc_linear, 1e-4, false, true, LINEAR},
+    {"BCC_glide", NULL, dd__add_bcc_glide, 1e-2, false, true, DD_READS_MOBILITIES},
+    {"BCC_Ta", dd__begin_ta, dd__add_ta, 0, false, true, TA_FIT},
+    {"BCC_Ta_linear", dd__begin_ta_linear, dd__add_ta, 0, false, true, TA_DRAGS},
+    {"BCC_Ta_pencil", dd__begin_pencil, dd__add_pencil, 0, false, false, LINEAR | DD_READS_BURGERS},
+    {"BCC_Ta_nl", dd__begin_ta_nl, dd__add_ta_nl, 0, false, false, HOT},
+    {"BCC_Ta_nl_b", dd__begin_ta_nl, dd__add_ta_nl_b, 0, false, false, HOT},
+    {"BCC_Ta_nl_b_planar", dd__begin_ta_nl, dd__add_ta_nl_b_planar, 0, false, true, HOT},
+    {"BCC_Va_nl", dd__begin_va_nl, dd__add_va_nl, 0, false, false, HOT_PRESSED},
+    {"BCC_Va_nl_planar", dd__begin_va_nl, dd__add_va_nl_planar, 0, false, true, HOT_PRESSED},
+    {"HCP_linear", NULL, dd__add_hcp_linear, 0, false, true, DD_READS_HCP},
+    {"Relax", NULL, NULL, 0, false, true, 0},
+    {"Relax_Glide", NULL, NULL, 0, false, true, 0},
+};
 
 #define AT(field) offsetof(dd_mobility, field)
 
@@ -100,59 +131,115 @@ const char *dd_mobility_lacks(const dd_mobility *mobility)
     return reads == DD_READS_HCP && !(mobility->c_over_a > 1.05 && mobility->c_over_a < 1.95) ? "cOVERa" : NULL;
 }
 
-void dd__drag_relax(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3], dd_drag *drag)
-{
-    double length = 0;
-
-    for (int j = 0; j < node->narms; j++) {
-        length += 0.5 * dd_v3_length(to_neighbour[j]);
-    }
-    for (int i = 0; i < 3; i++) {
-        const double axis[3] = {i == 0, i == 1, i == 2};
-        if (mobility->relax[i] > 0) {
-            drag->tensor[i][i] = (length > 0 && mobility->relax_total ? 1 : length) / mobility->relax[i];
-        } else {
-            dd__forbid(&drag->never, axis);
-        }
-    }
-}
-
 static bool is_pinned(const dd_node *node, int axis)
 {
     return (node->constraint & (DD_PINNED_X << axis)) != 0;
 }
 
+static void forbid_axis(dd_forbidden *never, int i)
+{
+    const double axis[3] = {i == 0, i == 1, i == 2};
+
+    dd__forbid(never, axis);
+}
+
+static void relax(dd_drag_sum *sum, double length)
+{
+    const dd_mobility *m = sum->mobility;
+
+    for (int i = 0; i < 3; i++) {
+        if (m->relax[i] > 0) {
+            sum->drag.tensor[i][i] = (length > 0 && m->relax_total ? 1 : length) / m->relax[i];
+        } else {
+            forbid_axis(&sum->drag.never, i);
+        }
+    }
+}
+
+static dd_half half_of(const dd_arm *arm, const double to_neighbour[3])
+{
+    dd_half half = {.arm = arm};
+    double across[3];
+
+    half.length = 0.5 * dd__unit(to_neighbour, half.t);
+    dd__unit(arm->burgers, half.b);
+    half.along = dd_v3_dot(half.b, half.t);
+    dd_v3_cross(half.b, half.t, across);
+    half.across = dd_v3_length(across);
+    if (!(dd__unit(arm->normal, half.n) > 0) && half.across >= DD_IS_SCREW) {
+        dd__unit(across, half.n);
+    }
+    return half;
+}
+
+static void add_halves(dd_drag_sum *sum, const mobility_row *law, const double (*to_neighbour)[3])
+{
+    const dd_mobility *m = sum->mobility;
+    double length = 0;
+
+    if (law->line > 0) {
+        const bool own = law->junctions && sum->node->narms > 2 && m->climb_junction > 0;
+        sum->edge_drag = 1 / m->edge;
+        sum->screw_drag = 1 / m->screw;
+        sum->climb = 1 / (own ? m->climb_junction : m->climb);
+        sum->line = law->line * fmin(sum->edge_drag, sum->screw_drag);
+    }
+    for (int j = 0; j < sum->node->narms && j < DD_MOST_ARMS; j++) {
+        const dd_half half = half_of(&sum->node->arm[j], to_neighbour[j]);
+        length += half.length;
+        if (half.length > 0 && law->add != NULL) {
+            law->add(sum, &half);
+        }
+    }
+    if (law->add == NULL) {
+        relax(sum, length);
+    }
+}
+
+static void add_curves(dd_drag_sum *sum, const mobility_row *law, const double (*to_neighbour)[3])
+{
+    dd_glides glides = {.n = 0};
+
+    sum->glides = &glides;
+    law->begin(sum);
+    add_halves(sum, law, to_neighbour);
+    dd__glides_balance(&glides, &sum->drag);
+}
+
 void dd_mobility_velocity(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
                           const double force[3], double velocity[3])
 {
-    dd_drag drag = {.force = {force[0], force[1], force[2]}, .never.n = 0};
+    const bool pencil_node = mobility->law == DD_BCC_TA_PENCIL && node->narms > 2 && mobility->climb_junction > 0;
+    const mobility_row *law = &laws[pencil_node ? DD_BCC_0B : mobility->law];
+    dd_drag_sum sum = {.mobility = mobility, .node = node, .junctions = law->junctions};
+    dd_forbidden *never = &sum.drag.never;
 
     velocity[0] = velocity[1] = velocity[2] = 0.0;
     if ((node->constraint & DD_SURFACE) != 0 || (node->constraint & DD_PINNED) == DD_PINNED) {
         return;
     }
+    dd_v3_copy(sum.drag.force, force);
     for (int i = 0; i < 3; i++) {
-        const double axis[3] = {i == 0, i == 1, i == 2};
         if (is_pinned(node, i)) {
-            dd__forbid(&drag.never, axis);
+            forbid_axis(never, i);
         }
     }
-    laws[mobility->law].drag(mobility, node, to_neighbour, &drag);
-    dd__drag_solve(&drag, velocity);
-    if (dd_mobility_glides(mobility->law)) {
+    (law->begin != NULL ? add_curves : add_halves)(&sum, law, to_neighbour);
+    dd__drag_solve(&sum.drag, velocity);
+    if (law->in_planes) {
         for (int j = 0; j < node->narms; j++) {
             if (dd_v3_length(to_neighbour[j]) > 0) {
-                dd__forbid(&drag.never, node->arm[j].normal);
+                dd__forbid(never, node->arm[j].normal);
             }
         }
-        dd__forbidden_take(&drag.never, velocity);
+        dd__forbidden_take(never, velocity);
     }
     const double speed = dd_v3_length(velocity);
     if (mobility->top_speed > 0 && speed > 0) {
         dd_v3_scale(1 / pow(1 + pow(speed / mobility->top_speed, 10), 0.1), velocity);
     }
     for (int i = 0; i < 3; i++) {
-        if (is_pinned(node, i) || drag.never.n == 3) {
+        if (is_pinned(node, i) || never->n == 3) {
             velocity[i] = 0.0; /* to the last bit */
         }
     }

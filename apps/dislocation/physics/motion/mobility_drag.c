@@ -143,24 +143,6 @@ void dd__drag_solve(const dd_drag *drag, double v[3])
     }
 }
 
-dd_half dd__half(const dd_arm *arm, const double to_neighbour[3])
-{
-    dd_half half = {.length = 0};
-
-    half.length = 0.5 * dd__unit(to_neighbour, half.t);
-    if (half.length > 0) {
-        double across[3];
-        dd__unit(arm->burgers, half.b);
-        half.along = dd_v3_dot(half.b, half.t);
-        dd_v3_cross(half.b, half.t, across);
-        half.across = dd_v3_length(across);
-        if (!(dd__unit(arm->normal, half.n) > 0) && half.across >= DD_IS_SCREW) {
-            dd__unit(across, half.n);
-        }
-    }
-    return half;
-}
-
 void dd__drag_edge(dd_drag *drag, const double b[3], const double e[3], double climb, double line)
 {
     double up[3];
@@ -181,147 +163,95 @@ bool dd__drag_screw(dd_drag *drag, const dd_half *half, double climb, double lin
     return false;
 }
 
-dd_drags dd__drags(const dd_mobility *mobility, bool is_junction, double line)
-{
-    const double edge = 1 / mobility->edge, screw = 1 / mobility->screw;
-    const bool has_own = is_junction && mobility->climb_junction > 0;
+/* ---- The laws for cubic crystals without slip planes of their own, in Cai and Bulatov's form. */
 
-    return (dd_drags){.edge = edge,
-                      .screw = screw,
-                      .climb = 1 / (has_own ? mobility->climb_junction : mobility->climb),
-                      .line = line * fmin(edge, screw)};
-}
-
-void dd__drag_glide(dd_drag *drag, const dd_drags *drags, const dd_half *half, const double n[3])
+/* A half that glides in the plane n, m = n x t; of a screw all directions across the line are alike. */
+static void add_glide(dd_drag_sum *sum, const dd_half *half, const double n[3])
 {
+    dd_drag *drag = &sum->drag;
     double m[3];
 
-    dd__drag_line(drag, half->length * drags->screw, half->length * drags->line, half->t);
+    dd__drag_line(drag, half->length * sum->screw_drag, half->length * sum->line, half->t);
     if (half->across < DD_IS_SCREW) {
         return;
     }
     dd_v3_cross(n, half->t, m);
-    const double glide = 1 / hypot(half->across / drags->edge, half->along / drags->screw);
-    const double climb = hypot(half->across * drags->climb, half->along * drags->screw);
-    dd__drag_along(drag, half->length * (glide - drags->screw), m);
-    dd__drag_along(drag, half->length * (climb - drags->screw), n);
+    const double glide = 1 / hypot(half->across / sum->edge_drag, half->along / sum->screw_drag);
+    const double climb = hypot(half->across * sum->climb, half->along * sum->screw_drag);
+    dd__drag_along(drag, half->length * (glide - sum->screw_drag), m);
+    dd__drag_along(drag, half->length * (climb - sum->screw_drag), n);
 }
 
-void dd__drag_junction(dd_drag *drag, const dd_drags *drags, const dd_half *half, bool has_two_arms)
+/* A half that does not glide. Where it ends in a node of two arms, it may not move along its line either. */
+static void add_junction(dd_drag_sum *sum, const dd_half *half)
 {
-    dd__drag_line(drag, half->length * drags->climb, half->length * (has_two_arms ? drags->climb : drags->line),
-                  half->t);
+    const bool stands = sum->junctions && sum->node->narms == 2;
+
+    dd__drag_line(&sum->drag, half->length * sum->climb, half->length * (stands ? sum->climb : sum->line), half->t);
 }
 
-/* ---- The BCC laws of Cai and Bulatov's form. */
-
-/* Drag along a line, in units of the smaller of the glide drags. */
-#define LINE_DRAG 1e-2
-
-static void add(dd_drag *drag, const dd_drags *drags, const dd_node *node, const double (*to_neighbour)[3],
-                bool has_two_arms)
+void dd__add_bcc_0(dd_drag_sum *sum, const dd_half *half)
 {
-    for (int j = 0; j < node->narms; j++) {
-        const dd_half half = dd__half(&node->arm[j], to_neighbour[j]);
+    double n[3];
 
-        if (half.length > 0) {
-            double n[3];
-            if (dd__has_zero(half.b)) {
-                dd__drag_junction(drag, drags, &half, has_two_arms);
-                continue;
-            }
-            dd_v3_cross(half.b, half.t, n);
-            dd__unit(n, n);
-            dd__drag_glide(drag, drags, &half, n);
-        }
+    if (dd__has_zero(half->b)) {
+        add_junction(sum, half);
+        return;
     }
-}
-
-void dd__drag_bcc_0(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3], dd_drag *drag)
-{
-    const dd_drags drags = dd__drags(mobility, false, LINE_DRAG);
-
-    add(drag, &drags, node, to_neighbour, false);
-}
-
-void dd__drag_bcc_0b(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3], dd_drag *drag)
-{
-    const dd_drags drags = dd__drags(mobility, node->narms > 2, LINE_DRAG);
-
-    add(drag, &drags, node, to_neighbour, node->narms == 2);
+    dd_v3_cross(half->b, half->t, n);
+    dd__unit(n, n);
+    add_glide(sum, half, n);
 }
 
 /* No climb at all: its directions leave the system, because the other drags would be lost beside drags of 1e10. */
-void dd__drag_bcc_glide(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
-                        dd_drag *drag)
+void dd__add_bcc_glide(dd_drag_sum *sum, const dd_half *half)
 {
-    dd_drags drags = dd__drags(mobility, false, LINE_DRAG);
+    dd_drag *drag = &sum->drag;
 
-    drags.climb = 0;
-    for (int j = 0; j < node->narms; j++) {
-        const dd_half half = dd__half(&node->arm[j], to_neighbour[j]);
-
-        if (half.length > 0 && dd__has_zero(half.b)) {
-            /* Everything but its line, and with two arms that, too. */
-            dd__forbid_across(&drag->never, half.t);
-            if (node->narms == 2) {
-                dd__forbid(&drag->never, half.t);
-            }
-            dd__drag_line(drag, 0, half.length * drags.line, half.t);
-        } else if (half.length > 0) {
-            dd__drag_glide(drag, &drags, &half, half.n);
-            dd__forbid(&drag->never, half.n);
+    sum->climb = 0;
+    if (dd__has_zero(half->b)) {
+        /* Everything but its line, and with two arms that, too. */
+        dd__forbid_across(&drag->never, half->t);
+        if (sum->node->narms == 2) {
+            dd__forbid(&drag->never, half->t);
         }
+        dd__drag_line(drag, 0, half->length * sum->line, half->t);
+    } else {
+        add_glide(sum, half, half->n);
+        dd__forbid(&drag->never, half->n);
     }
 }
 
-/* ---- The FCC laws but for the linear one. */
-
-void dd__drag_fcc_0(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3], dd_drag *drag)
+void dd__add_fcc_0(dd_drag_sum *sum, const dd_half *half)
 {
-    for (int j = 0; j < node->narms; j++) {
-        const dd_half half = dd__half(&node->arm[j], to_neighbour[j]);
+    const dd_mobility *m = sum->mobility;
+    const double b = half->length / (m->edge + (m->screw - m->edge) * fabs(half->along));
 
-        if (half.length > 0) {
-            const double b = half.length / (mobility->edge + (mobility->screw - mobility->edge) * fabs(half.along));
-            dd__drag_line(drag, b, b, half.t);
-        }
+    dd__drag_line(&sum->drag, b, b, half->t);
+}
+
+void dd__add_fcc_0b(dd_drag_sum *sum, const dd_half *half)
+{
+    if (dd__has_zero(half->n)) {
+        add_junction(sum, half);
+    } else {
+        add_glide(sum, half, half->n);
     }
 }
 
-void dd__drag_fcc_0b(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3], dd_drag *drag)
+void dd__add_fcc_climb(dd_drag_sum *sum, const dd_half *half)
 {
-    const dd_drags drags = dd__drags(mobility, node->narms > 2, 1);
+    dd_drag *drag = &sum->drag;
+    double m[3];
 
-    for (int j = 0; j < node->narms; j++) {
-        const dd_half half = dd__half(&node->arm[j], to_neighbour[j]);
-
-        if (half.length > 0 && dd__has_zero(half.n)) {
-            dd__drag_junction(drag, &drags, &half, node->narms == 2);
-        } else if (half.length > 0) {
-            dd__drag_glide(drag, &drags, &half, half.n);
-        }
+    sum->climb = 1e4 * sum->edge_drag;
+    if (fabs(half->n[0] * half->n[1] * half->n[2]) < 0.13608) {
+        add_junction(sum, half);
+        return;
     }
-}
-
-void dd__drag_fcc_climb(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
-                        dd_drag *drag)
-{
-    dd_drags drags = dd__drags(mobility, false, 1);
-
-    drags.climb = 1e4 * drags.edge;
-    for (int j = 0; j < node->narms; j++) {
-        const dd_half half = dd__half(&node->arm[j], to_neighbour[j]);
-
-        if (half.length > 0 && fabs(half.n[0] * half.n[1] * half.n[2]) < 0.13608) {
-            dd__drag_junction(drag, &drags, &half, node->narms == 2);
-        } else if (half.length > 0) {
-            double m[3];
-            dd_v3_cross(half.n, half.t, m);
-            dd__unit(m, m);
-            dd__drag_along(drag, half.length / hypot(half.across / drags.edge, half.along / drags.screw), m);
-            dd__drag_along(drag, half.length * drags.climb, half.n);
-            dd__drag_along(drag, half.length * drags.line, half.t);
-        }
-    }
+    dd_v3_cross(half->n, half->t, m);
+    dd__unit(m, m);
+    dd__drag_along(drag, half->length / hypot(half->across / sum->edge_drag, half->along / sum->screw_drag), m);
+    dd__drag_along(drag, half->length * sum->climb, half->n);
+    dd__drag_along(drag, half->length * sum->line, half->t);
 }

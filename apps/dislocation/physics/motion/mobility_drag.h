@@ -30,15 +30,6 @@ typedef struct dd_drag {
     dd_forbidden never;            /* removed from the system: pinned directions, and those that a law adds */
 } dd_drag;
 
-/* Adds a node's drags. `drag` comes with the force and the pinned directions; a law that is not linear leaves
- * the unit tensor and its velocity as the force. */
-typedef void dd_drag_law(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
-                         dd_drag *drag);
-dd_drag_law dd__drag_fcc_0, dd__drag_fcc_0b, dd__drag_fcc_linear, dd__drag_fcc_climb, dd__drag_bcc_0, dd__drag_bcc_0b,
-    dd__drag_bcc_linear, dd__drag_bcc_glide, dd__drag_bcc_ta, dd__drag_bcc_ta_linear, dd__drag_bcc_ta_pencil,
-    dd__drag_bcc_ta_nl, dd__drag_bcc_ta_nl_b, dd__drag_bcc_ta_nl_b_planar, dd__drag_bcc_va_nl,
-    dd__drag_bcc_va_nl_planar, dd__drag_hcp_linear, dd__drag_relax;
-
 /* tensor += c a a. */
 void dd__drag_along(dd_drag *drag, double c, const double a[3]);
 
@@ -50,12 +41,11 @@ void dd__drag_solve(const dd_drag *drag, double v[3]);
 
 /* Half of an arm, with data for all laws. */
 typedef struct dd_half {
-    double length;           /* of the half; 0: nothing else is set */
+    double length; /* of the half */
+    const dd_arm *arm;
     double t[3], b[3], n[3]; /* unit; n: the arm's plane, else b x t, 0 of a screw without a plane */
     double along, across;    /* b . t, |b x t| */
 } dd_half;
-
-dd_half dd__half(const dd_arm *arm, const double to_neighbour[3]);
 
 /* Adds the drags of edges of b with the unit direction e other than of glide: climb along e x b, and a drag along e. */
 void dd__drag_edge(dd_drag *drag, const double b[3], const double e[3], double climb, double line);
@@ -63,21 +53,6 @@ void dd__drag_edge(dd_drag *drag, const double b[3], const double e[3], double c
 /* Likewise of a screw: climb out of the plane of its half, and a drag along b. Sets where it glides, n x b; false: it
  * has no plane, and everything across b is glide. */
 bool dd__drag_screw(dd_drag *drag, const dd_half *half, double climb, double line, double glide[3]);
-
-/* Drags of a law of Cai and Bulatov's form. */
-typedef struct dd_drags {
-    double edge, screw, climb, line;
-} dd_drags;
-
-/* climb: 1 / climb, or of a junction where the node has more than two arms; line: `line` min(edge, screw). */
-dd_drags dd__drags(const dd_mobility *mobility, bool is_junction, double line);
-
-/* Adds a half that glides in the plane n, m = n x t; of a screw all directions across the line are alike. */
-void dd__drag_glide(dd_drag *drag, const dd_drags *drags, const dd_half *half, const double n[3]);
-
-/* Adds a half that does not glide. Where it ends in a node of two arms (BCC_0b, FCC_0b, FCC_climb), it does not move
- * along its line either. */
-void dd__drag_junction(dd_drag *drag, const dd_drags *drags, const dd_half *half, bool has_two_arms);
 
 /* Parts of a half shorter than this fraction of it are ignored. */
 #define DD_SHORT 1e-4
@@ -139,10 +114,33 @@ typedef struct dd_glides {
 
 /* Adds glide along a unit direction, forth and back by one curve. The next ones may be changed until another is added.
  */
-dd_glide *dd__glide_add(dd_glides *these, double length, const double along[3], const dd_curve *curve);
+dd_glide *dd__glide_add(dd_glides *glides, double length, const double along[3], const dd_curve *curve);
 
 /* The velocity at which the drags undo drag->force in the directions that are left: drag becomes I v = v. From rest;
  * until the force is right to 1e-12 or no step makes the error smaller. */
-void dd__glides_balance(const dd_glides *these, dd_drag *drag);
+void dd__glides_balance(const dd_glides *glides, dd_drag *drag);
+
+/* ---- Laws. */
+
+/* A node whose drags a law adds up, half by half of its arms. */
+typedef struct dd_drag_sum {
+    const dd_mobility *mobility;
+    const dd_node *node;
+    bool
+        junctions; /* nodes of more than two arms have the climb of junctions, and junctions of two arms do not glide */
+    double edge_drag, screw_drag, climb, line; /* inverse mobilities; or drags at high speeds (BCC_Ta_nl, BCC_Va_nl) */
+    dd_drag drag;                              /* comes with the force and the pinned directions */
+    dd_curve edge[2], screw[DD_TA_SCREWS];     /* of laws with curves */
+    dd_glides *glides;                         /* NULL in a linear law */
+} dd_drag_sum;
+
+/* Sets the curves of a law, and adds a half of an arm. */
+typedef void dd_drag_curves(dd_drag_sum *sum);
+typedef void dd_drag_law(dd_drag_sum *sum, const dd_half *half);
+
+dd_drag_curves dd__begin_ta, dd__begin_ta_linear, dd__begin_pencil, dd__begin_ta_nl, dd__begin_va_nl;
+dd_drag_law dd__add_fcc_0, dd__add_fcc_0b, dd__add_fcc_linear, dd__add_fcc_climb, dd__add_bcc_0, dd__add_bcc_linear,
+    dd__add_bcc_glide, dd__add_ta, dd__add_pencil, dd__add_ta_nl, dd__add_ta_nl_b, dd__add_ta_nl_b_planar,
+    dd__add_va_nl, dd__add_va_nl_planar, dd__add_hcp_linear;
 
 #endif

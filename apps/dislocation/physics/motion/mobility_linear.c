@@ -80,10 +80,16 @@ static void add_screw(dd_drag *drag, const slip *s, const dd_half *half, double 
     }
 }
 
-static void add_glissile(dd_drag *drag, const slip *s, const dd_half *half)
+/* slips: else the half is of a junction. */
+static void add(dd_drag_sum *sum, const dd_half *half, const slip *s, bool slips)
 {
+    dd_drag *drag = &sum->drag;
     dd_split parts;
 
+    if (!slips) {
+        dd__drag_line(drag, half->length * s->climb, half->length * s->line, half->t);
+        return;
+    }
     split(s, half, &parts);
     add_screw(drag, s, half, parts.screw);
     for (int k = 0; k < 2; k++) {
@@ -93,22 +99,9 @@ static void add_glissile(dd_drag *drag, const slip *s, const dd_half *half)
     }
 }
 
-/* Slip planes of b, the own one chosen; false: the half is of a junction. */
-typedef bool slip_of(const dd_mobility *mobility, const dd_arm *arm, const dd_half *half, slip *s);
-
-static void add_arms(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3], slip_of *of,
-                     const slip *drags, dd_drag *drag)
+static slip common_drags(const dd_drag_sum *sum)
 {
-    for (int j = 0; j < node->narms; j++) {
-        const dd_half half = dd__half(&node->arm[j], to_neighbour[j]);
-        slip s = *drags;
-
-        if (half.length > 0 && of(mobility, &node->arm[j], &half, &s)) {
-            add_glissile(drag, &s, &half);
-        } else if (half.length > 0) {
-            dd__drag_line(drag, half.length * s.climb, half.length * s.line, half.t);
-        }
-    }
+    return (slip){.screw_drag = sum->screw_drag, .climb = sum->climb, .line = sum->line};
 }
 
 /* The absolute components in falling order. */
@@ -164,10 +157,12 @@ static bool bcc_planes(const dd_half *half, double edge_drag, slip *s)
     return slip_choose(s, half->n) >= 0;
 }
 
-static bool slip_bcc(const dd_mobility *mobility, const dd_arm *arm, const dd_half *half, slip *s)
+void dd__add_bcc_linear(dd_drag_sum *sum, const dd_half *half)
 {
-    (void)arm;
-    return bcc_planes(half, 1 / mobility->edge, s);
+    slip s = common_drags(sum);
+    const bool slips = bcc_planes(half, sum->edge_drag, &s);
+
+    add(sum, half, &s, slips);
 }
 
 bool dd__split_bcc(const dd_half *half, dd_split *parts)
@@ -181,38 +176,21 @@ bool dd__split_bcc(const dd_half *half, dd_split *parts)
     return true;
 }
 
-static bool slip_fcc(const dd_mobility *mobility, const dd_arm *arm, const dd_half *half, slip *s)
+void dd__add_fcc_linear(dd_drag_sum *sum, const dd_half *half)
 {
     static const double octahedron[3] = {1, 1, 1};
-    const int least = fabs(half->b[0]) < fabs(half->b[1]) ? (fabs(half->b[0]) < fabs(half->b[2]) ? 0 : 2)
-                                                          : (fabs(half->b[1]) < fabs(half->b[2]) ? 1 : 2);
     double size[3];
+    slip s = common_drags(sum);
 
-    (void)arm;
     sorted(half->b, size);
-    if ((size[0] + size[1]) / sqrt(2) < fmax(size[0], (2 * size[0] + size[1] + size[2]) / sqrt(6))) {
-        return false;
+    bool slips = (size[0] + size[1]) / sqrt(2) >= fmax(size[0], (2 * size[0] + size[1] + size[2]) / sqrt(6));
+    if (slips) {
+        int least = fabs(half->b[0]) < fabs(half->b[1]) ? 0 : 1;
+        least = fabs(half->b[least]) < fabs(half->b[2]) ? least : 2;
+        slip_family(&s, octahedron, half->b, sum->edge_drag);
+        slips = slip_choose(&s, half->n) >= fabs(half->n[least]);
     }
-    slip_family(s, octahedron, half->b, 1 / mobility->edge);
-    return slip_choose(s, half->n) >= fabs(half->n[least]);
-}
-
-void dd__drag_bcc_linear(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
-                         dd_drag *drag)
-{
-    const dd_drags of = dd__drags(mobility, false, 1e-4);
-    const slip drags = {.screw_drag = of.screw, .climb = of.climb, .line = of.line};
-
-    add_arms(mobility, node, to_neighbour, slip_bcc, &drags, drag);
-}
-
-void dd__drag_fcc_linear(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
-                         dd_drag *drag)
-{
-    const dd_drags of = dd__drags(mobility, false, 1e-2);
-    const slip drags = {.screw_drag = of.screw, .climb = of.climb, .line = of.line};
-
-    add_arms(mobility, node, to_neighbour, slip_fcc, &drags, drag);
+    add(sum, half, &s, slips);
 }
 
 #define HCP_VECTORS 10 /* a, c + a, c - a of three directions, and c */
@@ -307,30 +285,25 @@ static double hcp_sessile(const dd_mobility *mobility, int k, const double b[HCP
     return most;
 }
 
-static bool slip_hcp(const dd_mobility *mobility, const dd_arm *arm, const dd_half *half, slip *s)
+void dd__add_hcp_linear(dd_drag_sum *sum, const dd_half *half)
 {
+    const dd_mobility *m = sum->mobility;
+    const double *burgers = half->arm->burgers;
+    slip s = {.climb = m->hcp_climb, .line = m->hcp_line};
     double b[HCP_VECTORS][3];
+    bool slips = false;
     int k = 0;
 
-    hcp_vectors(mobility->c_over_a, b);
-    while (k < HCP_VECTORS && !is_same(arm->burgers, b[k], 1, SAME_VECTOR) &&
-           !is_same(arm->burgers, b[k], -1, SAME_VECTOR)) {
+    hcp_vectors(m->c_over_a, b);
+    while (k < HCP_VECTORS && !is_same(burgers, b[k], 1, SAME_VECTOR) && !is_same(burgers, b[k], -1, SAME_VECTOR)) {
         k++;
     }
-    if (k == HCP_VECTORS) {
-        return false;
+    if (k < HCP_VECTORS) {
+        hcp_planes(m, k, b, &s);
+        const double nearness = slip_choose(&s, half->n);
+        s.screw_drag = m->hcp_screw[s.system[s.own]];
+        /* In the plane: no need to look for another. */
+        slips = nearness > 1 - 1e-9 || nearness + 1e-9 >= hcp_sessile(m, k, b, half->n);
     }
-    hcp_planes(mobility, k, b, s);
-    const double nearness = slip_choose(s, half->n);
-    s->screw_drag = mobility->hcp_screw[s->system[s->own]];
-    /* In the plane: no need to look for another. */
-    return nearness > 1 - 1e-9 || nearness + 1e-9 >= hcp_sessile(mobility, k, b, half->n);
-}
-
-void dd__drag_hcp_linear(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
-                         dd_drag *drag)
-{
-    const slip drags = {.climb = mobility->hcp_climb, .line = mobility->hcp_line};
-
-    add_arms(mobility, node, to_neighbour, slip_hcp, &drags, drag);
+    add(sum, half, &s, slips);
 }

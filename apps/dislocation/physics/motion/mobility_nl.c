@@ -2,8 +2,6 @@
 /* BCC_Ta_nl and BCC_Va_nl with their variants: curves of stress over speed that depend on the temperature. */
 #include "mobility_drag.h"
 
-#define BOLTZMANN 1.38e-23 /* J / K, as ParaDiS has it */
-
 /* Tantalum: stresses in units of PEIERLS, speeds of TA_TOP (m/s). */
 #define PEIERLS 5.25e8
 #define TA_TOP 2000
@@ -34,11 +32,6 @@
 /* dd_curve.by of tantalum, and of vanadium. */
 enum { TOP, SIZE, THERMAL, POWER };
 enum { LINEAR = 1, CLOSE_TO_0, MIX, THERMAL_SPEED, EXPONENT, BOUND, UNIT };
-
-typedef struct curves {
-    dd_curve edge, screw;
-    double edge_drag, screw_drag; /* at high speeds */
-} curves;
 
 /* f(r), given as value and slope at min(r, TA_RATIO), goes on as 1 / sqrt(1 - r^2) f does, and then straight. */
 static double relativistic(double r, double f, double *slope)
@@ -81,16 +74,16 @@ static double ta_screw_stress(const dd_curve *curve, double speed, double *slope
     return PEIERLS * s;
 }
 
-static curves ta_curves(const dd_mobility *m)
+void dd__begin_ta_nl(dd_drag_sum *sum)
 {
-    const double top = TA_TOP / m->burgers, t = m->temperature, size = PEIERLS * (2.9146 + 14.027 * exp(-t / 434.5));
-    curves c = {.edge = {ta_edge_stress, {top, size}},
-                .screw = {ta_screw_stress, {top, 0, 2.3643 * exp(t / 1127), 0.2757 + t / 2548}},
-                .screw_drag = PEIERLS * TA_SCREW_SLOPE / top};
+    const double top = TA_TOP / sum->mobility->burgers, t = sum->mobility->temperature;
+    const double size = PEIERLS * (2.9146 + 14.027 * exp(-t / 434.5));
     double slope;
 
-    c.edge_drag = ta_edge_stress(&c.edge, TA_RATIO * top, &slope) / top;
-    return c;
+    sum->edge[0] = (dd_curve){ta_edge_stress, {top, size}};
+    sum->screw[0] = (dd_curve){ta_screw_stress, {top, 0, 2.3643 * exp(t / 1127), 0.2757 + t / 2548}};
+    sum->screw_drag = PEIERLS * TA_SCREW_SLOPE / top;
+    sum->edge_drag = ta_edge_stress(&sum->edge[0], TA_RATIO * top, &slope) / top;
 }
 
 /* Speed of a stress: of a linear and a thermal speed x and y the mean x y / (x^n + y^n)^(1/n). */
@@ -158,8 +151,9 @@ static double va_screw_stress(const dd_curve *curve, double speed, double *slope
     return va_stress(curve, va_screw_speed, speed, slope);
 }
 
-static curves va_curves(const dd_mobility *m)
+void dd__begin_va_nl(dd_drag_sum *sum)
 {
+    const dd_mobility *m = sum->mobility;
     const double t = m->temperature, top = VA_TOP / m->burgers, p = m->pressure / m->modulus_0, zero = 1e-6 * top;
     const double alpha = VA_SCREW_ALPHA, log_1 = log(1 + alpha);
     const double screw_peierls = m->modulus_0 * (6.939e-3 - (1.8786e-3 - 3.53e-3 * p) * p),
@@ -173,26 +167,25 @@ static curves va_curves(const dd_mobility *m)
     const double screw_speed = (3.1e-2 - (3.65e-5 - 2.303e-8 * t) * t) * top * exp(-screw_rate),
                  edge_speed = 0.005 * top * exp(-edge_rate);
 
-    return (curves){.edge = {va_edge_stress,
-                             {0, edge_linear, zero, VA_EDGE_MIX, edge_speed, edge_rate / edge_peierls,
-                              asinh(top / edge_speed) * edge_peierls / edge_rate, edge_peierls}},
-                    .screw = {va_screw_stress,
-                              {0, screw_linear, zero, VA_SCREW_MIX, screw_speed, screw_rate / log_1,
-                               0.95 * alpha * screw_peierls, screw_peierls}},
-                    .edge_drag = 1 / edge_linear,
-                    .screw_drag = 1 / screw_linear};
+    sum->edge[0] = (dd_curve){va_edge_stress,
+                              {0, edge_linear, zero, VA_EDGE_MIX, edge_speed, edge_rate / edge_peierls,
+                               asinh(top / edge_speed) * edge_peierls / edge_rate, edge_peierls}};
+    sum->screw[0] = (dd_curve){va_screw_stress,
+                               {0, screw_linear, zero, VA_SCREW_MIX, screw_speed, screw_rate / log_1,
+                                0.95 * alpha * screw_peierls, screw_peierls}};
+    sum->edge_drag = 1 / edge_linear;
+    sum->screw_drag = 1 / screw_linear;
 }
 
 /* A half as all laws here take it: a screw and an edge at right angles, whose drags grow with the Burgers vector. */
 typedef struct part {
-    dd_half half;
     double screw, edge, e[3]; /* lengths times |b|, 0: none; direction of the edges */
 } part;
 
-static part part_of(const dd_arm *arm, const dd_half *half)
+static part part_of(const dd_half *half)
 {
-    const double length = half->length * dd_v3_length(arm->burgers);
-    part p = {.half = *half};
+    const double length = half->length * dd_v3_length(half->arm->burgers);
+    part p;
 
     p.screw = fabs(half->along) > DD_IS_SCREW ? length * fabs(half->along) : 0;
     p.edge = half->across > DD_IS_SCREW ? length * half->across : 0;
@@ -201,93 +194,122 @@ static part part_of(const dd_arm *arm, const dd_half *half)
     return p;
 }
 
-/* Adds a part that glides. */
-typedef void add_part(dd_glides *these, const curves *c, const part *p, const double force[3]);
-
-static void ta_add(dd_glides *these, const curves *c, const part *p, const double force[3])
+/* Junctions leave nodes nothing but their line to move along, four arms nothing at all. */
+static bool ta_stops(dd_drag_sum *sum, const dd_half *half)
 {
-    (void)force;
-    if (p->edge > 0) {
-        dd__drag_edge(&these->constant, p->half.b, p->e, p->edge * TA_ACROSS * c->edge_drag,
-                      p->edge * TA_LINE * c->edge_drag);
-        dd__glide_add(these, p->edge, p->half.b, &c->edge);
+    const bool four = sum->node->narms > 3, stops = four || dd__has_zero(half->b);
+
+    if (stops) {
+        dd__forbid_across(&sum->drag.never, half->t);
     }
-    if (p->screw > 0) {
-        dd__drag_along(&these->constant, p->screw * TA_LINE * c->screw_drag, p->half.b);
-        dd__glide_add(these, p->screw, p->half.b, &c->screw)->way = DD_GLIDES_ROUND;
+    if (four) {
+        dd__forbid(&sum->drag.never, half->t);
     }
+    return stops;
 }
 
-/* e: of the edges. */
-static void ta_add_edge_b(dd_glides *these, const curves *c, const part *p, const double e[3])
+void dd__add_ta_nl(dd_drag_sum *sum, const dd_half *half)
 {
-    dd__drag_edge(&these->constant, p->half.b, e, p->edge * TA_ACROSS * c->edge_drag, 0);
-    dd__glide_add(these, p->edge, p->half.b, &c->edge);
-    dd__glide_add(these, TA_LINE_B * p->edge, e, &c->screw);
-}
+    const part p = part_of(half);
+    dd_drag *constant = &sum->glides->constant;
 
-static void ta_add_b(dd_glides *these, const curves *c, const part *p, const double force[3])
-{
-    (void)force;
-    if (p->edge > 0) {
-        ta_add_edge_b(these, c, p, p->e);
-    }
-    if (p->screw > 0) {
-        dd__glide_add(these, p->screw, p->half.b, &c->screw)->way = DD_GLIDES_ROUND;
-        dd__glide_add(these, TA_LINE_B * p->screw, p->half.b, &c->edge);
-    }
-}
-
-static void ta_add_b_planar(dd_glides *these, const curves *c, const part *p, const double force[3])
-{
-    double e[3];
-
-    dd_v3_cross(p->half.n, p->half.b, e);
-    if (!(dd__unit(e, e) > 0)) {
-        ta_add_b(these, c, p, force);
+    if (ta_stops(sum, half)) {
         return;
     }
-    if (p->edge > 0) {
-        ta_add_edge_b(these, c, p, e);
+    if (p.edge > 0) {
+        dd__drag_edge(constant, half->b, p.e, p.edge * TA_ACROSS * sum->edge_drag, p.edge * TA_LINE * sum->edge_drag);
+        dd__glide_add(sum->glides, p.edge, half->b, &sum->edge[0]);
     }
-    if (p->screw > 0) {
-        dd__drag_along(&these->constant, p->screw * c->screw_drag, p->half.n);
-        dd__glide_add(these, p->screw, e, &c->screw);
-        dd__glide_add(these, TA_LINE_B * p->screw, p->half.b, &c->edge);
+    if (p.screw > 0) {
+        dd__drag_along(constant, p.screw * TA_LINE * sum->screw_drag, half->b);
+        dd__glide_add(sum->glides, p.screw, half->b, &sum->screw[0])->way = DD_GLIDES_ROUND;
     }
 }
 
-static void va_add_edge(dd_glides *these, const curves *c, const part *p)
+/* planar: edges and screws glide in the plane, if the half has one. */
+static void ta_add_b(dd_drag_sum *sum, const dd_half *half, bool planar)
 {
+    dd_glides *glides = sum->glides;
+    part p = part_of(half);
+    double e[3] = {0, 0, 0};
+
+    if (ta_stops(sum, half)) {
+        return;
+    }
+    if (planar) {
+        dd_v3_cross(half->n, half->b, e);
+        planar = dd__unit(e, e) > 0;
+    }
+    dd_v3_copy(e, planar ? e : p.e);
+    if (p.edge > 0) {
+        dd__drag_edge(&glides->constant, half->b, e, p.edge * TA_ACROSS * sum->edge_drag, 0);
+        dd__glide_add(glides, p.edge, half->b, &sum->edge[0]);
+        dd__glide_add(glides, TA_LINE_B * p.edge, e, &sum->screw[0]);
+    }
+    if (p.screw > 0) {
+        if (planar) {
+            dd__drag_along(&glides->constant, p.screw * sum->screw_drag, half->n);
+        }
+        dd_glide *g = dd__glide_add(glides, p.screw, planar ? e : half->b, &sum->screw[0]);
+        g->way = planar ? DD_GLIDES_ALONG : DD_GLIDES_ROUND;
+        dd__glide_add(glides, TA_LINE_B * p.screw, half->b, &sum->edge[0]);
+    }
+}
+
+void dd__add_ta_nl_b(dd_drag_sum *sum, const dd_half *half)
+{
+    ta_add_b(sum, half, false);
+}
+
+void dd__add_ta_nl_b_planar(dd_drag_sum *sum, const dd_half *half)
+{
+    ta_add_b(sum, half, true);
+}
+
+/* Adds a junction or the edges; true: there are screws. */
+static bool va_begin(dd_drag_sum *sum, const dd_half *half, part *p)
+{
+    dd_drag *constant = &sum->glides->constant;
+
+    *p = part_of(half);
+    if (dd__has_zero(half->b)) {
+        const double across = half->length * VA_JUNCTION * sum->screw_drag;
+        dd__drag_line(constant, across, VA_JUNCTION_LINE * across, half->t);
+        return false;
+    }
     if (p->edge > 0) {
-        dd__drag_edge(&these->constant, p->half.b, p->e, p->edge * VA_ACROSS * c->edge_drag, 0);
-        dd_glide *g = dd__glide_add(these, p->edge, p->half.b, &c->edge);
+        dd__drag_edge(constant, half->b, p->e, p->edge * VA_ACROSS * sum->edge_drag, 0);
+        dd_glide *g = dd__glide_add(sum->glides, p->edge, half->b, &sum->edge[0]);
         g->line = VA_LINE;
         dd_v3_copy(g->t, p->e);
     }
+    return p->screw > 0;
 }
 
-static void va_add(dd_glides *these, const curves *c, const part *p, const double force[3])
+void dd__add_va_nl(dd_drag_sum *sum, const dd_half *half)
 {
-    (void)force;
-    va_add_edge(these, c, p);
-    if (p->screw > 0) {
-        dd_glide *g = dd__glide_add(these, p->screw, p->half.b, &c->screw);
+    part p;
+
+    if (va_begin(sum, half, &p)) {
+        dd_glide *g = dd__glide_add(sum->glides, p.screw, half->b, &sum->screw[0]);
         g->way = DD_GLIDES_ROUND;
         g->line = VA_LINE;
-        dd_v3_copy(g->t, p->half.b);
+        dd_v3_copy(g->t, half->b);
     }
 }
 
 /* Axis i of a <111> has the plane of the {110} with the normal e_i x b. The force is nearest to one of these normals;
  * the screw moves along what is across b of the two other axes, of the length sqrt(1/3). */
-static void va_add_planar(dd_glides *these, const curves *c, const part *p, const double force[3])
+void dd__add_va_nl_planar(dd_drag_sum *sum, const dd_half *half)
 {
-    const double *b = p->half.b;
+    const double *b = half->b;
     double along[3][3], most = -1;
     int away = 0;
+    part p;
 
-    va_add_edge(these, c, p);
+    if (!va_begin(sum, half, &p)) {
+        return;
+    }
     for (int i = 0; i < 3; i++) {
         const double axis[3] = {i == 0, i == 1, i == 2};
         double normal[3];
@@ -295,73 +317,19 @@ static void va_add_planar(dd_glides *these, const curves *c, const part *p, cons
         dd_v3_scale(sqrt(0.5), along[i]);
         dd_v3_cross(axis, b, normal);
         dd__unit(normal, normal);
-        if (fabs(dd_v3_dot(normal, force)) > most) {
-            most = fabs(dd_v3_dot(normal, force));
+        if (fabs(dd_v3_dot(normal, sum->drag.force)) > most) {
+            most = fabs(dd_v3_dot(normal, sum->drag.force));
             away = i;
         }
     }
-    for (int k = 1; k <= 2 && p->screw > 0; k++) {
+    for (int k = 1; k <= 2; k++) {
         /* v = sum_k u_k g_k, of the two directions g and h. */
         const double *g = along[(away + k) % 3], *h = along[(away + 3 - k) % 3];
         const double gh = dd_v3_dot(g, h), hh = dd_v3_dot(h, h), det = dd_v3_dot(g, g) * hh - gh * gh;
-        dd_glide *glide = dd__glide_add(these, p->screw, g, &c->screw);
+        dd_glide *glide = dd__glide_add(sum->glides, p.screw, g, &sum->screw[0]);
         dd_v3_scale(hh / det, glide->speed);
         dd__add(glide->speed, -gh / det, h);
         glide->line = VA_LINE_PLANAR;
         dd_v3_copy(glide->t, b);
     }
 }
-
-/* Junctions leave nodes nothing but their line to move along, four arms nothing at all. */
-static void ta_solve(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3], add_part *add,
-                     dd_drag *drag)
-{
-    const curves c = ta_curves(mobility);
-    dd_glides these = {.n = 0};
-
-    for (int j = 0; j < node->narms; j++) {
-        const dd_half half = dd__half(&node->arm[j], to_neighbour[j]);
-        if (half.length > 0 && (dd__has_zero(half.b) || node->narms > 3)) {
-            dd__forbid_across(&drag->never, half.t);
-            if (node->narms > 3) {
-                dd__forbid(&drag->never, half.t);
-            }
-        } else if (half.length > 0) {
-            const part p = part_of(&node->arm[j], &half);
-            add(&these, &c, &p, drag->force);
-        }
-    }
-    dd__glides_balance(&these, drag);
-}
-
-static void va_solve(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3], add_part *add,
-                     dd_drag *drag)
-{
-    const curves c = va_curves(mobility);
-    dd_glides these = {.n = 0};
-
-    for (int j = 0; j < node->narms && j < DD_MOST_ARMS; j++) {
-        const dd_half half = dd__half(&node->arm[j], to_neighbour[j]);
-        if (half.length > 0 && dd__has_zero(half.b)) {
-            const double across = half.length * VA_JUNCTION * c.screw_drag;
-            dd__drag_line(&these.constant, across, VA_JUNCTION_LINE * across, half.t);
-        } else if (half.length > 0) {
-            const part p = part_of(&node->arm[j], &half);
-            add(&these, &c, &p, drag->force);
-        }
-    }
-    dd__glides_balance(&these, drag);
-}
-
-#define LAW(name, solve, add)                                                                                          \
-    void dd__drag_##name(const dd_mobility *mobility, const dd_node *node, const double(*to_neighbour)[3],             \
-                         dd_drag *drag)                                                                                \
-    {                                                                                                                  \
-        solve(mobility, node, to_neighbour, add, drag);                                                                \
-    }
-
-LAW(bcc_ta_nl, ta_solve, ta_add)
-LAW(bcc_ta_nl_b, ta_solve, ta_add_b)
-LAW(bcc_ta_nl_b_planar, ta_solve, ta_add_b_planar)
-LAW(bcc_va_nl, va_solve, va_add)
-LAW(bcc_va_nl_planar, va_solve, va_add_planar)

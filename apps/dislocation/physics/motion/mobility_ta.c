@@ -79,17 +79,33 @@ static dd_curve screw_curve(const dd_mobility *m, const dd_ta_fit *f, double rat
     return (dd_curve){screw_stress, {m->burgers, f->k, f->b, f->alpha, rate, knee}};
 }
 
-/* Of BCC_Ta and BCC_Ta_linear. */
-typedef struct curves {
-    dd_curve edge[2], screw[DD_TA_SCREWS]; /* edges on {110}, on {112} */
-} curves;
+void dd__begin_ta(dd_drag_sum *sum)
+{
+    const dd_mobility *m = sum->mobility;
+
+    sum->edge[0] = sum->edge[1] = (dd_curve){edge_stress, {m->burgers}};
+    for (int i = 0; i < DD_TA_SCREWS; i++) {
+        sum->screw[i] = screw_curve(m, &m->ta_fit[i], 5e-3, 1e3);
+    }
+}
+
+void dd__begin_ta_linear(dd_drag_sum *sum)
+{
+    for (int i = 0; i < 2; i++) {
+        sum->edge[i] = (dd_curve){linear_stress, {sum->mobility->ta_edge[i]}};
+    }
+    for (int i = 0; i < DD_TA_SCREWS; i++) {
+        sum->screw[i] = (dd_curve){linear_stress, {sum->mobility->ta_screw[i]}};
+    }
+}
 
 /* e: direction of the edges of its plane, along which it glides. */
-static void add_screw(dd_glides *p, const dd_mobility *m, const curves *c, const dd_half *half, const double e[3],
-                      double length)
+static void add_screw(dd_drag_sum *sum, const dd_half *half, const double e[3], double length)
 {
+    const dd_mobility *m = sum->mobility;
+    dd_drag *constant = &sum->glides->constant;
     double plane[3], twin[3], glide[3];
-    dd_glide *g = dd__glide_add(p, length, e, &c->screw[DD_TA_110]);
+    dd_glide *g = dd__glide_add(sum->glides, length, e, &sum->screw[DD_TA_110]);
 
     dd_v3_cross(e, half->b, plane);
     if (!dd__has_zero(plane)) {
@@ -97,108 +113,67 @@ static void add_screw(dd_glides *p, const dd_mobility *m, const curves *c, const
         const double axis[3] = {i == 0, i == 1, i == 2};
         dd_v3_cross(axis, half->b, twin);
         const int back = half->b[i] * dd_v3_dot(twin, e) * (half->along < 0 ? -1 : 1) > 0 ? 1 : 0;
-        g->curve[back] = &c->screw[DD_TA_112AT];
-        g->curve[1 - back] = &c->screw[DD_TA_112T];
+        g->curve[back] = &sum->screw[DD_TA_112AT];
+        g->curve[1 - back] = &sum->screw[DD_TA_112T];
     }
-    if (!dd__drag_screw(&p->constant, half, length * m->ta_climb_screw, length * m->ta_line, glide)) {
-        dd__drag_along(&p->constant, length * m->ta_climb_screw, plane);
+    if (!dd__drag_screw(constant, half, length * m->ta_climb_screw, length * m->ta_line, glide)) {
+        dd__drag_along(constant, length * m->ta_climb_screw, plane);
     }
 }
 
-static void add_half(dd_glides *p, const dd_mobility *m, const curves *c, const dd_half *half)
+void dd__add_ta(dd_drag_sum *sum, const dd_half *half)
 {
+    const dd_mobility *m = sum->mobility;
+    dd_drag *constant = &sum->glides->constant;
     dd_split split;
 
     if (!dd__split_bcc(half, &split)) {
-        dd__drag_line(&p->constant, half->length * m->ta_climb_screw, half->length * m->ta_line, half->t);
+        dd__drag_line(constant, half->length * m->ta_climb_screw, half->length * m->ta_line, half->t);
         return;
     }
     if (split.screw > 0) {
-        add_screw(p, m, c, half, split.direction[0], split.screw);
+        add_screw(sum, half, split.direction[0], split.screw);
     }
     for (int k = 0; k < 2; k++) {
         if (split.edge[k] > 0) {
             const double length = fmin(split.edge[k], half->length);
             double plane[3];
             dd_v3_cross(split.direction[k], half->b, plane);
-            dd__drag_edge(&p->constant, half->b, split.direction[k], length * m->ta_climb_edge, length * m->ta_line);
-            dd__glide_add(p, length, half->b, &c->edge[dd__has_zero(plane) ? 0 : 1]);
+            dd__drag_edge(constant, half->b, split.direction[k], length * m->ta_climb_edge, length * m->ta_line);
+            dd__glide_add(sum->glides, length, half->b, &sum->edge[dd__has_zero(plane) ? 0 : 1]);
         }
     }
 }
 
-static void solve(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3], const curves *c,
-                  dd_drag *drag)
+void dd__begin_pencil(dd_drag_sum *sum)
 {
-    dd_glides p = {.n = 0};
-
-    for (int j = 0; j < node->narms && j < DD_MOST_ARMS; j++) {
-        const dd_half half = dd__half(&node->arm[j], to_neighbour[j]);
-        if (half.length > 0) {
-            add_half(&p, mobility, c, &half);
-        }
-    }
-    dd__glides_balance(&p, drag);
+    sum->climb = 1 / sum->mobility->climb;
+    sum->edge[0] = (dd_curve){edge_stress, {sum->mobility->burgers}};
+    sum->screw[0] = screw_curve(sum->mobility, &pencil_twin, 0.012, 800);
+    sum->screw[1] = screw_curve(sum->mobility, &pencil_anti, 0.012, 800);
 }
 
-void dd__drag_bcc_ta(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3], dd_drag *drag)
+void dd__add_pencil(dd_drag_sum *sum, const dd_half *half)
 {
-    const dd_curve edge = {edge_stress, {mobility->burgers}};
-    curves c = {.edge = {edge, edge}};
+    dd_drag *constant = &sum->glides->constant;
 
-    for (int i = 0; i < DD_TA_SCREWS; i++) {
-        c.screw[i] = screw_curve(mobility, &mobility->ta_fit[i], 5e-3, 1e3);
-    }
-    solve(mobility, node, to_neighbour, &c, drag);
-}
-
-void dd__drag_bcc_ta_linear(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
-                            dd_drag *drag)
-{
-    curves c;
-
-    for (int i = 0; i < 2; i++) {
-        c.edge[i] = (dd_curve){linear_stress, {mobility->ta_edge[i]}};
-    }
-    for (int i = 0; i < DD_TA_SCREWS; i++) {
-        c.screw[i] = (dd_curve){linear_stress, {mobility->ta_screw[i]}};
-    }
-    solve(mobility, node, to_neighbour, &c, drag);
-}
-
-void dd__drag_bcc_ta_pencil(const dd_mobility *mobility, const dd_node *node, const double (*to_neighbour)[3],
-                            dd_drag *drag)
-{
-    const double climb = 1 / mobility->climb;
-    const dd_curve edge = {edge_stress, {mobility->burgers}}, twin = screw_curve(mobility, &pencil_twin, 0.012, 800),
-                   anti = screw_curve(mobility, &pencil_anti, 0.012, 800);
-    dd_glides p = {.n = 0};
-
-    if (node->narms > 2 && mobility->climb_junction > 0) {
-        dd__drag_bcc_0b(mobility, node, to_neighbour, drag);
+    if (!dd__is_bcc(half)) {
+        dd__drag_line(constant, half->length * sum->climb, half->length * PENCIL_LINE, half->t);
         return;
     }
-    for (int j = 0; j < node->narms && j < DD_MOST_ARMS; j++) {
-        const dd_half half = dd__half(&node->arm[j], to_neighbour[j]);
+    if (half->across > DD_SHORT) {
+        const double length = half->length * half->across;
         double e[3];
-        if (half.length > 0 && !dd__is_bcc(&half)) {
-            dd__drag_line(&p.constant, half.length * climb, half.length * PENCIL_LINE, half.t);
-            continue;
-        }
-        if (half.length > 0 && half.across > DD_SHORT) {
-            const double length = half.length * half.across;
-            dd_v3_along(half.t, -half.along, half.b, e);
-            dd__unit(e, e);
-            dd__drag_edge(&p.constant, half.b, e, length * climb, length * PENCIL_LINE);
-            dd__glide_add(&p, length, half.b, &edge);
-        }
-        if (half.length > 0 && fabs(half.along) > DD_SHORT) {
-            dd_glide *g = dd__glide_add(&p, half.length * fabs(half.along), half.b, &twin);
-            dd__drag_along(&p.constant, g->length * PENCIL_LINE, half.b);
-            g->way = DD_GLIDES_SIXFOLD;
-            g->curve[1] = &anti;
-            dd_v3_scale(half.along < 0 ? -1 : 1, g->force);
-        }
+        dd_v3_along(half->t, -half->along, half->b, e);
+        dd__unit(e, e);
+        dd__drag_edge(constant, half->b, e, length * sum->climb, length * PENCIL_LINE);
+        dd__glide_add(sum->glides, length, half->b, &sum->edge[0]);
     }
-    dd__glides_balance(&p, drag);
+    if (fabs(half->along) > DD_SHORT) {
+        dd_glide *g = dd__glide_add(sum->glides, half->length * fabs(half->along), half->b, &sum->screw[0]);
+        dd__drag_along(constant, g->length * PENCIL_LINE, half->b);
+        g->way = DD_GLIDES_SIXFOLD;
+        g->curve[1] = &sum->screw[1];
+        dd_v3_scale(half->along < 0 ? -1 : 1, g->force);
+    }
 }
