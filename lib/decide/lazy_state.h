@@ -37,29 +37,15 @@ typedef enum eqp_lazy_event {
     EQP_LAZY_ON_STEP,     /**< a step was computed: a stopping point */
     EQP_LAZY_ON_ANSWER,   /**< this rank's part of the map has arrived */
     EQP_LAZY_ON_ALL_HAVE, /**< every rank is known to have its part; at a stopping point */
-    EQP_LAZY_ON_PATIENCE, /**< the wait for an answer exceeds the patience */
-    EQP_LAZY_ON_DEAD,     /**< the balancing ranks are known to be gone */
+    EQP_LAZY_ON_DEAD,     /**< the balancing ranks do not answer any more */
     EQP_LAZY_ON_TAKE,     /**< the map was taken */
     EQP_LAZY_ON_LEAVE     /**< the application ends */
 } eqp_lazy_event;
 
-#define EQP_LAZY_EVENTS 8
+#define EQP_LAZY_EVENTS 7
 
-/** Action that an application rank must take after an event. */
-typedef enum eqp_lazy_action {
-    EQP_LAZY_DO_NOTHING,
-    EQP_LAZY_DO_SEND,          /**< send the work to the balancing ranks and continue */
-    EQP_LAZY_DO_SEND_AND_WAIT, /**< send it, and compute no step before ON_ALL_HAVE, ON_PATIENCE or ON_DEAD */
-    EQP_LAZY_DO_TELL,          /**< tell the other application ranks that the answer has arrived */
-    EQP_LAZY_DO_WAIT,          /**< compute no step before ON_ALL_HAVE, ON_PATIENCE or ON_DEAD */
-    EQP_LAZY_DO_TAKE,          /**< take the map before the next step, and report ON_TAKE */
-    EQP_LAZY_DO_DROP,          /**< discard the answer, since no offer is pending */
-    EQP_LAZY_DO_GIVE_UP,       /**< continue with the present map; never offer again */
-    EQP_LAZY_DO_DISMISS,       /**< tell the balancing ranks that they may end */
-    EQP_LAZY_DO_ABANDON        /**< the same with a pending offer, without waiting for its answer */
-} eqp_lazy_action;
-
-/** State of an application rank: plain data. It begins as {.wait = ..., .delay = ...}, of which at least one is -1. */
+/** State of an application rank (Pearce 2014, figures 5.7 to 5.9): plain data. It begins as {.wait = ..., .delay =
+ * ...}, of which at least one is -1. */
 typedef struct eqp_lazy_state {
     eqp_lazy_phase phase;
     int64_t wait;  /**< most steps after an offer before the rank waits for the answer: 0 waits at once (in line), -1
@@ -68,55 +54,23 @@ typedef struct eqp_lazy_state {
                       once; -1: as soon as all ranks have it */
     int64_t steps; /**< steps since the offer */
     bool has;      /**< true if this rank's part of the map has arrived */
-    bool waiting;  /**< true if no step may be computed */
+    bool waiting;  /**< true if no step may be computed before ON_ALL_HAVE or ON_DEAD */
     bool dead;     /**< true if the balancing ranks were lost after the map had arrived */
 } eqp_lazy_state;
 
-/** Processes one event: sets the next state and the action. Every pair of state and event has a result:
- * - An offer while another one is pending, or after the balancing ranks were lost or dismissed, has no effect.
- * - An answer without a pending offer is dropped. Late events of a past offer have no effect.
+/** True if the map must be taken before the next step. */
+bool eqp__lazy_due(const eqp_lazy_state *state);
+
+/** Processes one event:
+ * - An offer while another one is pending, or after the balancing ranks were lost or dismissed, has no effect; nor have
+ *   an answer without a pending offer and late events of a past offer.
  * - A map is taken once: ON_TAKE without a map that is due is an error; so are a step while a map is due or the rank
- * waits, and ON_ALL_HAVE without this rank's own answer.
+ *   waits, and ON_ALL_HAVE without this rank's own answer.
+ * - A map that has arrived is taken even if the balancing ranks are lost.
  * - ON_LEAVE ends the protocol from every state.
  *
- * Local, O(1), deterministic. Returns EQP_OK, or EQP_ERR_STATE for an error as listed above, with state and action
- * unchanged. */
-int eqp__lazy_next(eqp_lazy_state *state, eqp_lazy_event event, eqp_lazy_action *action);
-
-/** State of a balancing rank. */
-typedef enum eqp_lazy_server {
-    EQP_LAZY_FREE,   /**< (0, 0) waits for work */
-    EQP_LAZY_MAKING, /**< (1, 0) makes a map */
-    EQP_LAZY_MADE,   /**< (1, 1) the map is on its way to the application */
-    EQP_LAZY_ENDED   /**< dismissed, or alone */
-} eqp_lazy_server;
-
-/** Number of values of eqp_lazy_server. */
-#define EQP_LAZY_SERVERS 4
-
-/** Events of a balancing rank. */
-typedef enum eqp_lazy_server_event {
-    EQP_LAZY_ON_WORK,      /**< the work of all application ranks has arrived */
-    EQP_LAZY_ON_MAP,       /**< the map is made */
-    EQP_LAZY_ON_SENT,      /**< the map was sent */
-    EQP_LAZY_ON_DISMISSED, /**< the application has left */
-    EQP_LAZY_ON_SILENCE    /**< the application has been silent for too long, or is gone */
-} eqp_lazy_server_event;
-
-/** Number of values of eqp_lazy_server_event. */
-#define EQP_LAZY_SERVER_EVENTS 5
-
-/** Action that a balancing rank must take after an event. */
-typedef enum eqp_lazy_server_action {
-    EQP_LAZY_SERVE_NOTHING, /**< go on */
-    EQP_LAZY_SERVE_MAKE,    /**< make the map */
-    EQP_LAZY_SERVE_SEND,    /**< send the map to the application */
-    EQP_LAZY_SERVE_END      /**< end, without waiting for pending messages */
-} eqp_lazy_server_action;
-
-/** Processes one event of a balancing rank. Errors: work that arrives before the last map was sent, a map without work,
- * and a sent map that was not made. After the end no event has an effect. Local, O(1), deterministic. Returns as
- * eqp__lazy_next(). */
-int eqp__lazy_serve_next(eqp_lazy_server *server, eqp_lazy_server_event event, eqp_lazy_server_action *action);
+ * Local, O(1), deterministic. Returns EQP_OK, or EQP_ERR_STATE for an error as listed above, with the state unchanged.
+ */
+int eqp__lazy_next(eqp_lazy_state *state, eqp_lazy_event event);
 
 #endif

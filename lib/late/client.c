@@ -2,6 +2,8 @@
 /* The application's side: offering, checking, taking. */
 #include "late/lazy.h"
 
+#include "base/internal.h"
+
 #include <equipoise/more/base.h>
 #include <equipoise/survey.h>
 
@@ -11,16 +13,6 @@
 
 /* Seconds between two checks whether the server is alive. */
 #define LOOKS_APART 0.1
-
-static bool talks(const eqp_lazy *lazy)
-{
-    return lazy->client.n > 0;
-}
-
-static void lose(eqp_lazy *lazy)
-{
-    lazy->client.gone = true;
-}
 
 static void take_letter(eqp__lazy_client *client)
 {
@@ -101,7 +93,7 @@ static void hear(eqp_lazy *lazy)
     }
 done:
     if (code != EQP_OK) {
-        lose(lazy);
+        client->gone = true;
     }
 }
 
@@ -165,19 +157,16 @@ static int offer_nothing(eqp_lazy *lazy, int code)
     for (int64_t i = 0; i < lazy->client.n; i++) {
         if (lazy->client.out[i].bytes == NULL && eqp__lazy_send(lazy->talk, lazy->client.to[i], EQP__LAZY_UP, &nothing,
                                                                 NULL, &lazy->client.out[i]) != EQP_OK) {
-            lose(lazy);
+            lazy->client.gone = true;
         }
     }
     return code;
 }
 
 /* An event that is always valid here. */
-static eqp_lazy_action happen(eqp_lazy *lazy, eqp_lazy_event event)
+static void happen(eqp_lazy *lazy, eqp_lazy_event event)
 {
-    eqp_lazy_action action = EQP_LAZY_DO_NOTHING;
-
-    (void)eqp__lazy_next(&lazy->client.state, event, &action);
-    return action;
+    (void)eqp__lazy_next(&lazy->client.state, event);
 }
 
 int eqp_lazy_offer(eqp_lazy *lazy, int64_t step, size_t bytes, const void *data)
@@ -185,21 +174,21 @@ int eqp_lazy_offer(eqp_lazy *lazy, int64_t step, size_t bytes, const void *data)
     int code;
 
     if (lazy == NULL || lazy->serves || step < 0 || bytes > INT_MAX - sizeof(eqp__lazy_note) ||
-        (!talks(lazy) && lazy->make == NULL)) {
+        (lazy->client.n == 0 && lazy->make == NULL)) {
         return EQP_ERR_ARGUMENT;
     }
     eqp__lazy_client *const client = &lazy->client;
-    if (happen(lazy, EQP_LAZY_ON_OFFER) == EQP_LAZY_DO_NOTHING) {
+    if (client->state.phase != EQP_LAZY_IDLE) {
         return EQP_ERR_STATE;
     }
+    happen(lazy, EQP_LAZY_ON_OFFER);
     client->generation++;
     client->at = step;
-    client->due = false;
     client->since = client->asked = eqp_wall_seconds();
     client->here = false;
     client->code = EQP_OK;
     eqp__lazy_drop(&client->answer);
-    if (!talks(lazy)) {
+    if (lazy->client.n == 0) {
         make_here(lazy, bytes, data);
         return EQP_OK;
     }
@@ -215,8 +204,7 @@ static void advance(eqp_lazy *lazy, int64_t step)
     eqp__lazy_client *const client = &lazy->client;
 
     while (client->at < step && client->state.phase >= EQP_LAZY_OFFERED && client->state.phase <= EQP_LAZY_READY &&
-           !client->state.waiting && !client->due) {
-        client->due = happen(lazy, EQP_LAZY_ON_STEP) == EQP_LAZY_DO_TAKE;
+           eqp__lazy_next(&client->state, EQP_LAZY_ON_STEP) == EQP_OK) {
         client->at++;
     }
 }
@@ -224,7 +212,8 @@ static void advance(eqp_lazy *lazy, int64_t step)
 /* State of the offer; one that is ready here counts as pending until all ranks are known to be ready. */
 static eqp_lazy_phase standing(const eqp__lazy_client *client)
 {
-    return client->state.phase == EQP_LAZY_READY && !client->due ? EQP_LAZY_OFFERED : client->state.phase;
+    return client->state.phase == EQP_LAZY_READY && !eqp__lazy_due(&client->state) ? EQP_LAZY_OFFERED
+                                                                                   : client->state.phase;
 }
 
 /* True if no further answer will come, as far as this rank can tell; not checked in every step. */
@@ -253,9 +242,9 @@ eqp_lazy_phase eqp__lazy_look(eqp_lazy *lazy, int64_t step)
     while (client->state.phase == EQP_LAZY_OFFERED && !client->state.has && !client->gone) {
         hear(lazy);
         if (client->here) {
-            (void)happen(lazy, EQP_LAZY_ON_ANSWER);
+            happen(lazy, EQP_LAZY_ON_ANSWER);
         } else if (is_silent(lazy)) {
-            lose(lazy);
+            client->gone = true;
         } else if (!client->state.waiting) {
             break;
         } else {
@@ -275,10 +264,10 @@ eqp_lazy_phase eqp__lazy_agreed(eqp_lazy *lazy, eqp_lazy_phase seen)
     }
     eqp__lazy_client *const client = &lazy->client;
     if (client->state.phase == EQP_LAZY_OFFERED && seen == EQP_LAZY_LOST) {
-        (void)happen(lazy, EQP_LAZY_ON_DEAD);
+        happen(lazy, EQP_LAZY_ON_DEAD);
     }
     if (client->state.phase == EQP_LAZY_OFFERED && seen == EQP_LAZY_READY) {
-        client->due = happen(lazy, EQP_LAZY_ON_ALL_HAVE) == EQP_LAZY_DO_TAKE;
+        happen(lazy, EQP_LAZY_ON_ALL_HAVE);
     }
     return standing(client);
 }
@@ -341,15 +330,11 @@ int eqp_lazy_take(eqp_lazy *lazy, eqp_lazy_parcel *answer)
         return EQP_ERR_ARGUMENT;
     }
     eqp__lazy_client *const client = &lazy->client;
-    if (!client->due) {
-        return EQP_ERR_STATE;
-    }
-    (void)happen(lazy, EQP_LAZY_ON_TAKE);
-    client->due = false;
+    EQP__CHECK(eqp__lazy_next(&client->state, EQP_LAZY_ON_TAKE));
     if (client->code != EQP_OK) {
         return client->code;
     }
-    if (!talks(lazy)) {
+    if (lazy->client.n == 0) {
         *answer = client->mine;
     } else {
         *answer = (eqp_lazy_parcel){lazy->rank, (size_t)eqp__lazy_read(&client->answer).bytes,
@@ -363,14 +348,14 @@ bool eqp__lazy_says_bye(eqp_lazy *lazy)
     const eqp__lazy_note leave = {EQP__LAZY_LEAVE, 0, EQP_OK, 0};
     eqp__lazy_client *const client = &lazy->client;
 
-    (void)happen(lazy, EQP_LAZY_ON_LEAVE);
+    happen(lazy, EQP_LAZY_ON_LEAVE);
     hear(lazy);
     for (int64_t i = 0; i < client->n && !client->gone; i++) {
         if (!client->leaving[i] && client->out[i].bytes == NULL) {
             const int code = eqp__lazy_send(lazy->talk, client->to[i], EQP__LAZY_UP, &leave, NULL, &client->out[i]);
             client->leaving[i] = code == EQP_OK;
             if (code != EQP_OK && code != EQP_ERR_MEMORY) { /* otherwise try again later */
-                lose(lazy);
+                client->gone = true;
             }
         }
     }

@@ -102,7 +102,7 @@ typedef struct eqp__lazy_server {
     int64_t ncoming, ngoing;  /* letters in progress */
     eqp__lazy_source *source; /* [n] by rank of the application */
     int64_t generation;
-    eqp_lazy_server state;
+    bool making, ended;              /* a map is under way; all clients have left */
     eqp_lazy_parcel *offer, *answer; /* [n] by counted client */
     eqp__lazy_worker *worker;        /* of a host */
 } eqp__lazy_server;
@@ -119,7 +119,6 @@ typedef struct eqp__lazy_client {
     bool *leaving; /* [n] server i knows that this rank leaves */
     int64_t byes;  /* number of these servers */
     eqp_lazy_state state;
-    bool due;               /* the map must be taken before the next step */
     bool here;              /* the answer is complete */
     bool gone;              /* true: this rank receives nothing more */
     int64_t generation, at; /* at: the last step checked */

@@ -170,19 +170,13 @@ static void post(eqp_lazy *lazy, eqp__lazy_source *source, const eqp__lazy_note 
     server->ngoing += code == EQP_OK;
 }
 
-/* An event that is always valid here. */
-static eqp_lazy_server_action happen(eqp__lazy_server *server, eqp_lazy_server_event event)
-{
-    eqp_lazy_server_action action = EQP_LAZY_SERVE_NOTHING;
-
-    (void)eqp__lazy_serve_next(&server->state, event, &action);
-    return action;
-}
-
+/* Begins a map if all offers of a generation have arrived. */
 static bool begins(eqp__lazy_server *server)
 {
-    return server->state == EQP_LAZY_FREE && server->nhere == server->n &&
-           happen(server, EQP_LAZY_ON_WORK) == EQP_LAZY_SERVE_MAKE;
+    const bool begin = !server->making && !server->ended && server->nhere == server->n;
+
+    server->making = server->making || begin;
+    return begin;
 }
 
 /* Sends the answers and starts the next generation. */
@@ -191,7 +185,6 @@ static void answer_all(eqp_lazy *lazy, int code)
     eqp__lazy_server *const server = lazy->server;
     int64_t n = 0;
 
-    (void)happen(server, EQP_LAZY_ON_MAP);
     for (int64_t i = 0; i < server->n; i++) {
         eqp__lazy_source *source = &server->source[i];
         eqp_lazy_parcel *answer = source->counts ? &server->answer[n++] : NULL;
@@ -209,7 +202,7 @@ static void answer_all(eqp_lazy *lazy, int code)
         source->here = false;
     }
     server->nhere = 0;
-    (void)happen(server, EQP_LAZY_ON_SENT);
+    server->making = false;
 }
 
 int eqp__lazy_serve_some(eqp_lazy *lazy)
@@ -220,7 +213,7 @@ int eqp__lazy_serve_some(eqp_lazy *lazy)
 
     EQP_TRY(begin_letters(lazy, &moved));
     EQP_TRY(end_letters(server, &moved));
-    if (server->state == EQP_LAZY_MAKING && eqp__lazy_worker_done(server->worker, &made)) {
+    if (server->making && eqp__lazy_worker_done(server->worker, &made)) {
         answer_all(lazy, made);
     }
     if (server->nleft == 0 && begins(server)) {
@@ -242,15 +235,16 @@ bool eqp__lazy_server_ends(eqp_lazy *lazy)
     const eqp__lazy_note bye = {EQP__LAZY_BYE, 0, EQP_OK, 0};
     bool moved = false;
 
-    if (server->nleft == server->n && happen(server, EQP_LAZY_ON_DISMISSED) == EQP_LAZY_SERVE_END) {
+    if (server->nleft == server->n && !server->ended) {
+        server->ended = true;
+        server->making = false;
         eqp__lazy_worker_free(server->worker);
         server->worker = NULL;
         for (int64_t i = 0; i < server->n; i++) {
             post(lazy, &server->source[i], &bye, NULL);
         }
     }
-    return server->state == EQP_LAZY_ENDED &&
-           (server->ngoing == 0 || end_letters(server, &moved) != EQP_OK || server->ngoing == 0);
+    return server->ended && (server->ngoing == 0 || end_letters(server, &moved) != EQP_OK || server->ngoing == 0);
 }
 
 static int make_one(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user)
