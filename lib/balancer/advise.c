@@ -3,7 +3,7 @@
 #include "late/late.h"
 
 #include "comm/agree.h"
-#include "decide/reasons.h"
+#include "decide/outlook.h"
 #include "methods/frame/frame.h"
 
 #include <equipoise/more/base.h>
@@ -56,10 +56,90 @@ done:
     return code;
 }
 
+/* Expected life of the first map, and least expected life of any, in steps. */
+#define FIRST_LIFE 50.0
+#define SHORT_LIFE 5.0
+
+/* A rank is near its capacity, and nearer than at the last check by this much. */
+#define NEAR_CAPACITY 0.95
+#define NEARER 0.01
+
+/* Reasons for a map before the next step. */
+typedef struct reasons {
+    bool has_map;
+    bool keeps;       /* the method never makes a map */
+    bool repairable;  /* a repair can move a few owners instead of all */
+    bool asked;       /* the caller wants a new map */
+    bool automatic;   /* `auto` should look for a better method */
+    bool feedback;    /* `feedback` takes another step */
+    bool speeds;      /* measured speeds differ from those of the map */
+    bool calibration; /* measured loads differ from the predicted ones */
+    bool overheads;   /* a map made for the measured overhead of the ranks is worth its cost */
+    bool memory;      /* a rank is near its capacity */
+    double memory_use;
+} reasons;
+
+static eqp_policy_action action_for(const reasons *r, const eqp_policy *policy)
+{
+    if (r->keeps) {
+        return EQP_KEEP;
+    }
+    if (r->feedback || r->speeds || r->calibration || r->overheads || r->memory) {
+        return policy->options.mode == EQP_POLICY_REPAIR && r->has_map && r->repairable ? EQP_REPAIR : EQP_RENEW;
+    }
+    return r->automatic ? EQP_RENEW : eqp__policy_advise(policy);
+}
+
+/* Stores the first reason as text; used if making the map gives no better one. */
+static void tell_reason(const reasons *r, const eqp_policy *p, eqp_message *why)
+{
+    if (!r->has_map) {
+        eqp_message_set(why, "the first map");
+    } else if (r->asked) {
+        eqp_message_set(why, "a new map was asked for");
+    } else if (r->feedback) {
+        eqp_message_set(why, "the next step of feedback");
+    } else if (r->speeds) {
+        eqp_message_set(why, "the ranks' speeds are no longer those of the present map");
+    } else if (r->overheads) {
+        eqp_message_set(why, "what ranks do besides their work makes the steps uneven");
+    } else if (r->memory) {
+        eqp_message_set(why, "a rank needs %.0f%% of its memory", 100.0 * r->memory_use);
+    } else if (p->options.mode == EQP_POLICY_EVERY) {
+        eqp_message_set(why, "%lld steps after the last map", (long long)p->steps);
+    } else {
+        eqp_message_set(why, "after %lld steps with this map the last one was uneven by %.1f%%, its work by %.1f%%",
+                        (long long)p->since, 100.0 * p->imbalance, 100.0 * p->work_imbalance);
+    }
+}
+
+/* True if a rank is near its capacity, and nearer than when the map was made. use, made: largest used fraction of a
+ * capacity. */
+static bool memory_wants(double use, double made)
+{
+    return use > fmax(NEAR_CAPACITY, made + NEARER) || use > fmax(1.0, made);
+}
+
+/* Expected life of a map made now: that of the last map (50 steps for the first), within 1 and the steps left. */
+static eqp_lives expected_lives(const eqp_policy *policy, int64_t left)
+{
+    const eqp_policy_mode mode = policy->options.mode;
+    const bool by_loss = mode == EQP_POLICY_AUTO || mode == EQP_POLICY_GAIN;
+    const double most = fmax(1.0, (double)left);
+    double usual = most;
+
+    if (mode == EQP_POLICY_EVERY) {
+        usual = fmin(most, (double)policy->options.every);
+    } else if (by_loss) {
+        usual = fmin(most, policy->has_map ? fmax((double)policy->steps, SHORT_LIFE) : FIRST_LIFE);
+    }
+    return (eqp_lives){.usual = usual, .most = most, .by_loss = by_loss};
+}
+
 /* True if `auto` should look for a better method. The same on all ranks, since all know the steps left. */
 static bool auto_wants(const eqp_balancer *b)
 {
-    const eqp_lives lives = eqp__expected_lives(&b->policy, b->policy.left);
+    const eqp_lives lives = expected_lives(&b->policy, b->policy.left);
 
     return b->options.method.method == &eqp__method_auto && b->run.has_map && lives.by_loss &&
            b->options.lazy == NULL && !eqp__makes_again(b, &lives);
@@ -81,27 +161,27 @@ static bool must_fit(const eqp_balancer *b)
     return b->bounds.known && eqp__memory_is_capped(&b->bounds);
 }
 
-static eqp__reasons reasons_of(const eqp_balancer *b, bool asked)
+static reasons reasons_of(const eqp_balancer *b, bool asked)
 {
-    return (eqp__reasons){.has_map = b->run.has_map,
-                          .keeps = (b->options.method.method->flags & EQP_KEEPS) != 0,
-                          .repairable = eqp__can_repair(b),
-                          .asked = asked,
-                          .automatic = auto_wants(b),
-                          .feedback = eqp__feedback_steps_wants(b->feedback),
-                          .speeds = eqp__rank_shares_want(b->shares),
-                          .calibration = eqp__calibration_wants(&b->calibration),
-                          .overheads = overheads_want(b),
-                          .memory = b->run.has_map && eqp__memory_wants(b->now.memory_use, b->run.memory_made),
-                          .memory_use = b->now.memory_use};
+    return (reasons){.has_map = b->run.has_map,
+                     .keeps = (b->options.method.method->flags & EQP_KEEPS) != 0,
+                     .repairable = eqp__can_repair(b),
+                     .asked = asked,
+                     .automatic = auto_wants(b),
+                     .feedback = eqp__feedback_steps_wants(b->feedback),
+                     .speeds = eqp__rank_shares_want(b->shares),
+                     .calibration = eqp__calibration_wants(&b->calibration),
+                     .overheads = overheads_want(b),
+                     .memory = b->run.has_map && memory_wants(b->now.memory_use, b->run.memory_made),
+                     .memory_use = b->now.memory_use};
 }
 
 /* The policy's action before the next step, and the late-map call that is due. */
 static eqp__late_due next_call(const eqp_balancer *b, eqp_policy_action *action)
 {
-    const eqp__reasons reasons = reasons_of(b, false);
+    const reasons all = reasons_of(b, false);
 
-    *action = eqp__reasons_action(&reasons, &b->policy);
+    *action = action_for(&all, &b->policy);
     return eqp__late_is_due(b, action);
 }
 
@@ -142,7 +222,7 @@ static eqp_map_options run_options(const eqp_balancer *b)
 /* Options of the next map: the last winner's if `auto` may not run trials. */
 static eqp_map_options next_options(const eqp_balancer *b)
 {
-    const eqp_lives lives = eqp__expected_lives(&b->policy, b->policy.left);
+    const eqp_lives lives = expected_lives(&b->policy, b->policy.left);
     const eqp_map_options run = run_options(b);
     eqp_choice choice;
 
@@ -184,8 +264,10 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
     }
     const eqp_map_options options = next_options(b);
     const bool ready = !(options.method->flags & EQP_NEEDS_UNITS) || b->totals.interactions > 0;
-    const bool due = eqp__policy_may_want(&b->policy) && (b->run.action == EQP_KEEP || eqp__every_step(&b->policy));
-    const eqp_lives lives = eqp__expected_lives(&b->policy, b->policy.left);
+    const eqp_policy_options *policy = &b->policy.options;
+    const bool every_step = policy->mode == EQP_POLICY_EVERY && policy->every == 1;
+    const bool due = eqp__policy_may_want(&b->policy) && (b->run.action == EQP_KEEP || every_step);
+    const eqp_lives lives = expected_lives(&b->policy, b->policy.left);
     const bool weighs = eqp__method_weighs(options.method) && !eqp__tries(b, &options, &lives) && b->feedback == NULL;
 
     eqp_survey_detail detail = eqp__map_options_detail(&options, b->nranks, &b->totals);
@@ -323,7 +405,7 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, bool asked, eqp__
                     eqp_advice *advice, eqp_message *message)
 {
     const double begin = eqp_cpu_seconds();
-    const eqp__reasons reasons = reasons_of(b, asked);
+    const reasons all = reasons_of(b, asked);
     eqp_message reason = {""};
     eqp_message own = {""};
     eqp_names home = {.n = 0};
@@ -331,10 +413,10 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, bool asked, eqp__
     double *measured = NULL;
     int code;
 
-    eqp__reasons_tell(&reasons, &b->policy, &reason);
+    tell_reason(&all, &b->policy, &reason);
     message = message != NULL ? message : &own;
     eqp_map_options options = run_options(b);
-    const eqp_lives lives = eqp__expected_lives(&b->policy, left);
+    const eqp_lives lives = expected_lives(&b->policy, left);
     EQP_TRY(agree_on_call(b, advice, left));
     *advice = (eqp_advice){.action = EQP_KEEP};
     b->now.why[0] = '\0';

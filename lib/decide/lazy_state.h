@@ -1,34 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Resource model and protocol of maps made while the run goes on. Pure. */
+/* Protocol of maps made while the run goes on. Pure. */
 #ifndef EQUIPOISE_DECIDE_LAZY_STATE_H
 #define EQUIPOISE_DECIDE_LAZY_STATE_H
 
-#include <equipoise/more/lazy_model.h>
+#include <equipoise/policy.h>
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/** Chooses the way to make maps and the number of ranks for it (after 5.2 to 5.5). On p ranks, t = t' steps with a map
- * every k steps take S(f, c) = t f ((1 + i)^k - 1) / (i k) + (t/k - 1) c seconds: the first step with a map lasts f,
- * and each map adds c. Each kind uses its best k from 1 to t - 1:
- * - inline: S(f(p), g(p)), or the present map for all t steps
- * - decoupled, 1 <= m <= p: S(f(p), g(m) + h(p/m))
- * - beside, n = p - m >= 1: S(f(n), own) with k >= u; the map arrives after u = (g(m) + h(n/m)) / ((1 + alpha)
- * f(n)) steps; a map is taken between two steps, so u is rounded up, to at least 1. Without `mended` it is then u steps
- *   old: S((1 + i)^u f(n), own). A map that arrives after t - 1 steps or later does not count.
- * - thread: the same with n = p and m = 1
- *
- * As printed, the model counts one map over t = min(t', t'') steps with (1 + i)^t'' = 1 + tolerance: g(p) + t f(p),
- * decoupled g(m) + h(p/m) + t f(p), beside t f(n) + u alpha f(n) with u = (g + h) / (alpha f(n)), which is never below
- * `decoupled`: a step before the map arrives lasts (1 + alpha) f, not alpha f. The printed form also ignores that the
- * map is u steps old on arrival. And if maps are expensive, t'' is shorter than the best interval between maps. Local,
- * O(nranks log steps), deterministic.
- * \param[in]  model   (borrowed)
- * \param[in]  nranks  p, from 1 to EQP_LAZY_RANKS_MAX
- * \param[out] choice  unchanged on error
- * \return EQP_OK; EQP_ERR_ARGUMENT for impossible ranks or steps; EQP_ERR_DATA for a number that is negative or not
- * finite */
-int eqp__lazy_choose(const eqp_lazy_model *model, int nranks, eqp_lazy_choice *choice);
 
 /** Events of an application rank. All events except EQP_LAZY_ON_ANSWER occur on all ranks between the same two steps.
  */

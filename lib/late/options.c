@@ -2,6 +2,8 @@
 /* Options of lazy maps as users write them, and the choice of `auto`. */
 #include "late/lazy.h"
 
+#include "base/internal.h"
+
 #include <equipoise/more/base.h>
 
 #include <limits.h>
@@ -115,9 +117,107 @@ done:
     return code;
 }
 
+static bool is_amount(double x)
+{
+    return isfinite(x) && x >= 0.0;
+}
+
+static bool is_fit(const eqp_seconds_fit *fit)
+{
+    return is_amount(fit->fixed) && is_amount(fit->divided) && is_amount(fit->per_rank);
+}
+
+static double seconds_at(const eqp_seconds_fit *fit, double n)
+{
+    return n > 0.0 ? fit->fixed + fit->divided / n + fit->per_rank * n : 0.0;
+}
+
+/* Zero times infinity is zero. */
+static double product(double x, double y)
+{
+    return x == 0.0 || y == 0.0 ? 0.0 : x * y;
+}
+
+/* Whole steps until a map that takes these seconds arrives, at most t. */
+static int64_t whole(double seconds, double step, int64_t t)
+{
+    const double u = seconds > 0.0 ? ceil(seconds / step) : 1.0;
+
+    return u < (double)t ? (u > 1.0 ? (int64_t)u : 1) : t;
+}
+
+/* Mean step with a map over this many steps, relative to its first step. */
+static double growth(double drift, int64_t steps)
+{
+    const double grown = drift > 0.0 ? expm1((double)steps * log1p(drift)) : 0.0;
+
+    return grown == INFINITY ? INFINITY : drift > 0.0 ? grown / ((double)steps * drift) : 1.0;
+}
+
+/* Seconds of t steps, f each if balanced, with a new map every `every` steps. */
+static double with_maps(const eqp_lazy_model *model, double f, double price, int64_t every)
+{
+    const double steps = (double)model->steps;
+
+    return product(product(steps, f), growth(model->drift, every)) + (steps / (double)every - 1.0) * price;
+}
+
+/* The same at the best number of steps between maps, from `late` to t - 1; INFINITY without any. The total is convex in
+ * it, since longer steps and the price of maps both are. */
+static double at_best(const eqp_lazy_model *model, double f, double price, int64_t late)
+{
+    int64_t low = late > 1 ? late : 1, high = model->steps - 1;
+
+    if (low > high) {
+        return INFINITY;
+    }
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (with_maps(model, f, price, middle) <= with_maps(model, f, price, middle + 1)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return with_maps(model, f, price, low);
+}
+
+/* n ranks compute while m ranks make a map. */
+static double on_own_ranks(const eqp_lazy_model *model, int n, int m)
+{
+    const double f = seconds_at(&model->step, n);
+    const double map = seconds_at(&model->map, m) + seconds_at(&model->talk, (double)n / m);
+    const int64_t u = whole(map, (1.0 + model->imbalance) * f, model->steps);
+    const double age = model->mended ? 1.0 : exp((double)u * log1p(model->drift));
+
+    return at_best(model, product(f, age), model->own, u);
+}
+
+int eqp__lazy_choose(const eqp_lazy_model *model, int nranks, eqp__lazy_choice *choice)
+{
+    const double f = seconds_at(&model->step, nranks);
+    eqp__lazy_choice made = {.in_line = INFINITY, .beside = INFINITY, .thread = INFINITY};
+
+    EQP_REQUIRE(nranks >= 1 && nranks <= EQP_LAZY_RANKS_MAX && model->steps >= 1);
+    EQP__FAIL_IF(!is_fit(&model->step) || !is_fit(&model->map) || !is_fit(&model->talk) || !is_amount(model->own) ||
+                     !is_amount(model->imbalance) || !is_amount(model->drift),
+                 EQP_ERR_DATA);
+    made.in_line = fmin(with_maps(model, f, 0.0, model->steps), at_best(model, f, seconds_at(&model->map, nranks), 0));
+    for (int m = 1; m < nranks; m++) {
+        const double seconds = on_own_ranks(model, nranks - m, m);
+        if (seconds < made.beside) {
+            made.beside = seconds;
+            made.balancers = m;
+        }
+    }
+    made.thread = model->spare ? on_own_ranks(model, nranks, 1) : INFINITY;
+    *choice = made;
+    return EQP_OK;
+}
+
 int eqp_lazy_decide(const eqp_lazy_model *model, int nranks, bool thread, eqp_lazy_options *options, eqp_message *why)
 {
-    eqp_lazy_choice choice;
+    eqp__lazy_choice choice;
     eqp_lazy_model asked;
     int code;
 
@@ -128,19 +228,17 @@ int eqp_lazy_decide(const eqp_lazy_model *model, int nranks, bool thread, eqp_la
     asked.spare = thread && model->spare;
     asked.mended = options->repair != 0;
     EQP_TRY(eqp__lazy_choose(&asked, nranks, &choice));
-    const double inline_seconds = choice.seconds[EQP_LAZY_INLINE], beside = choice.seconds[EQP_LAZY_BESIDE],
-                 in_thread = choice.seconds[EQP_LAZY_THREAD];
     options->mode = EQP_LAZY_NONE;
     options->balancers = 0;
     options->choose = true;
-    if (in_thread < inline_seconds && in_thread <= beside) {
+    if (choice.thread < choice.in_line && choice.thread <= choice.beside) {
         options->mode = EQP_LAZY_BY_THREAD;
-    } else if (beside < inline_seconds) {
+    } else if (choice.beside < choice.in_line) {
         options->mode = EQP_LAZY_BY_RANKS;
-        options->balancers = choice.balancers[EQP_LAZY_BESIDE];
+        options->balancers = choice.balancers;
     }
     eqp_message_set(why, "%lld steps: %.3g s with maps in line, %.3g s by %d ranks of their own, %.3g s by a thread",
-                    (long long)choice.steps, inline_seconds, beside, choice.balancers[EQP_LAZY_BESIDE], in_thread);
+                    (long long)model->steps, choice.in_line, choice.beside, choice.balancers, choice.thread);
 done:
     return code;
 }

@@ -279,7 +279,7 @@ MPI_TEST(words_are_read)
 /* `auto` follows the model: a cheap map is made in line, an expensive one where it delays no rank. */
 MPI_TEST(auto_follows_the_model)
 {
-    eqp_lazy_model model = {.step = {.divided = 0.4}, .imbalance = 0.1, .drift = 0.005, .tolerance = 0.1, .steps = 50};
+    eqp_lazy_model model = {.step = {.divided = 0.4}, .imbalance = 0.1, .drift = 0.005, .steps = 50};
     eqp_lazy_options options = eqp_lazy_options_defaults();
     eqp_message why = {""};
 

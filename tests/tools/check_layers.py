@@ -103,7 +103,6 @@ PUBLIC_HEADERS = {
     "lib/include/equipoise/balancer.h": "calls",
     "lib/include/equipoise/snapshot.h": "io",
     "lib/include/equipoise/more/whatif.h": "move",
-    "lib/include/equipoise/more/lazy_model.h": "decide",
     "lib/include/equipoise/more/pcontrol.h": "late",
     "lib/include/equipoise/more/lazy.h": "run",
 }

@@ -29,7 +29,7 @@
 #define EQUIPOISE_MORE_LAZY_H
 
 #include <equipoise/error.h>
-#include <equipoise/more/lazy_model.h>
+#include <equipoise/policy.h>
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -89,9 +89,32 @@ static inline eqp_lazy_options eqp_lazy_options_defaults(void)
  * \return EQP_OK, EQP_ERR_ARGUMENT */
 int eqp_lazy_options_parse(const char *text, eqp_lazy_options *options, eqp_message *message);
 
+/** Seconds on n ranks: fixed + divided / n + per_rank n, each >= 0. */
+typedef struct eqp_seconds_fit {
+    double fixed;    /**< independent of the ranks */
+    double divided;  /**< total work that the ranks share */
+    double per_rank; /**< added per rank */
+} eqp_seconds_fit;
+
+/** Largest number of ranks in the model. */
+#define EQP_LAZY_RANKS_MAX 1048576
+
+/** An application and its maps. */
+typedef struct eqp_lazy_model {
+    eqp_seconds_fit step; /**< f: seconds of a balanced step, on the application's ranks */
+    eqp_seconds_fit map;  /**< g: seconds of making a map, on the ranks that make it */
+    eqp_seconds_fit talk; /**< h: seconds of sending the work to the balancing ranks and the map back, as a function of
+                             application ranks per balancing rank */
+    double own;           /**< seconds of an application rank that does not wait: offer, take and repair */
+    double imbalance;     /**< alpha: imbalance of a step before the map arrives, a fraction >= 0 */
+    double drift;         /**< i: growth of the step time per step as a map ages, a fraction >= 0 */
+    int64_t steps;        /**< t: remaining steps of the run, >= 1 */
+    bool spare;           /**< true if there is a core for a thread that makes maps */
+    bool mended; /**< true: a late map is repaired when taken and counts as fresh; false: its age is its delay */
+} eqp_lazy_model;
+
 /** Resolves EQP_LAZY_AUTO: the cheapest of maps in line, in a thread and on dedicated ranks, by the resource model
- * (more/lazy_model.h). The application must know the times of its steps and maps, at least roughly. EQP_LAZY_DECOUPLED
- * is not considered. Local.
+ * (Pearce 2014, section 5.4). The application must know the times of its steps and maps, at least roughly. Local.
  * \param[in]     model    the run (borrowed); `mended` is read from the options
  * \param[in]     nranks   >= 1
  * \param[in]     thread   true if a thread can run the method (its row has `assign_alone`)
