@@ -75,12 +75,18 @@ int eqp_gather_all(MPI_Comm comm, size_t element_size, int64_t n, const void *se
 
 int eqp_gather_records(MPI_Comm comm, size_t element_size, int64_t n, const void *send, int64_t *nrecv, void *recv)
 {
+    return eqp__gather_records(comm, EQP_OK, element_size, n, send, nrecv, recv);
+}
+
+int eqp__gather_records(MPI_Comm comm, int code, size_t element_size, int64_t n, const void *send, int64_t *nrecv,
+                        void *recv)
+{
     int64_t *count = NULL, total = 0;
     char *array = NULL;
-    int rank, nranks = 0, code = eqp__comm_shape(comm, &rank, &nranks);
+    int rank, nranks = 0;
 
-    EQP__CHECK(code);
-    code = element_size < 1 || n < 0 || (n > 0 && !send) || !nrecv || !recv ? EQP_ERR_ARGUMENT : EQP_OK;
+    EQP__CHECK(eqp__comm_shape(comm, &rank, &nranks));
+    code = code ? code : element_size < 1 || n < 0 || (n > 0 && !send) || !nrecv || !recv ? EQP_ERR_ARGUMENT : EQP_OK;
     code = code ? code : eqp_array_create(&count, nranks, sizeof *count);
     EQP_TRY(eqp__agree_alike(comm, code, (int64_t)element_size));
     EQP_TRY(EQP__MPI(EQP__WAITS(MPI_Allgather(&n, 1, MPI_INT64_T, count, 1, MPI_INT64_T, comm))));

@@ -31,6 +31,10 @@ int eqp__exchange(MPI_Comm comm, int code, size_t size, const int64_t *send_coun
 int eqp__gather_all(MPI_Comm comm, int code, size_t element_size, int64_t n, const void *send, const int64_t *count,
                     void *recv);
 
+/* eqp_gather_records(). */
+int eqp__gather_records(MPI_Comm comm, int code, size_t element_size, int64_t n, const void *send, int64_t *nrecv,
+                        void *recv);
+
 /* Sums counts; EQP_ERR_ARGUMENT for a negative count, EQP_ERR_OVERFLOW if the bytes exceed the address space. */
 int eqp__sum_counts(int nranks, const int64_t *count, size_t size, int64_t *sum);
 

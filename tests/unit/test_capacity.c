@@ -23,14 +23,18 @@ static int64_t any(int64_t below)
     return (int64_t)(noise(&state) * (double)below);
 }
 
+/* The items and options of a set, in place until the next call. */
 static eqp__capping capping_of(const set *s)
 {
-    return (eqp__capping){.n = s->n,
-                          .size = s->size,
-                          .weight = s->weight,
-                          .nparts = s->nparts,
-                          .capacity = s->capacity,
-                          .imbalance_tol = 0.02};
+    static eqp_balance_items items;
+    static eqp_balance_options options;
+
+    items = (eqp_balance_items){.n = s->n, .size = s->size, .weight = s->weight};
+    options = eqp_balance_options_defaults();
+    options.nparts = s->nparts;
+    options.capacity = s->capacity;
+    options.imbalance_tol = 0.02;
+    return (eqp__capping){&items, &options};
 }
 
 static bool fits(const set *s, const int *part)

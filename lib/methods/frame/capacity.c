@@ -50,20 +50,21 @@ static int64_t cut_pieces(level *v, const int *part, double weight, double size)
     const eqp__capping *in = v->in;
     int64_t n = 0;
 
-    for (int64_t i = 0; i < in->n; i++) {
-        const bool joins = !v->last && n > 0 && part[i] == part[i - 1] && v->weight[n - 1] + in->weight[i] <= weight &&
-                           (double)(v->size[n - 1] + in->size[i]) <= size;
+    for (int64_t i = 0; i < in->items->n; i++) {
+        const bool joins = !v->last && n > 0 && part[i] == part[i - 1] &&
+                           v->weight[n - 1] + in->items->weight[i] <= weight &&
+                           (double)(v->size[n - 1] + in->items->size[i]) <= size;
         if (!joins) {
             v->first[n] = i;
             v->part[n] = part[i];
             v->weight[n] = 0.0;
             v->size[n++] = 0;
         }
-        v->weight[n - 1] += in->weight[i];
-        v->size[n - 1] += in->size[i];
-        v->fill[part[i]] += in->size[i];
+        v->weight[n - 1] += in->items->weight[i];
+        v->size[n - 1] += in->items->size[i];
+        v->fill[part[i]] += in->items->size[i];
     }
-    v->first[n] = in->n;
+    v->first[n] = in->items->n;
     return n;
 }
 
@@ -73,16 +74,17 @@ static int level_open(const eqp__capping *in, const int *part, int halvings, dou
     double weight = 0.0, size = 0.0;
 
     *v = (level){.in = in, .goal = goal, .last = halvings > SHORTEST};
-    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(v->first, in->n + 1), EQP__ARRAY(v->weight, in->n), EQP__ARRAY(v->size, in->n),
-                           EQP__ARRAY(v->part, in->n), EQP__ARRAY(v->fill, in->nparts)));
-    for (int64_t i = 0; i < in->n; i++) {
-        weight += in->weight[i];
-        size += (double)in->size[i];
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(v->first, in->items->n + 1), EQP__ARRAY(v->weight, in->items->n),
+                           EQP__ARRAY(v->size, in->items->n), EQP__ARRAY(v->part, in->items->n),
+                           EQP__ARRAY(v->fill, in->options->nparts)));
+    for (int64_t i = 0; i < in->items->n; i++) {
+        weight += in->items->weight[i];
+        size += (double)in->items->size[i];
     }
-    const double even = ldexp(1.0 / in->nparts, -halvings);
-    v->m = (eqp__repairing){.weight = v->weight, .nparts = in->nparts};
+    const double even = ldexp(1.0 / in->options->nparts, -halvings);
+    v->m = (eqp__repairing){.weight = v->weight, .nparts = in->options->nparts};
     v->m.n = cut_pieces(v, part, weight * even, size * even);
-    return eqp__repair_open(&v->m, in->share, in->imbalance_tol, v->part, weight);
+    return eqp__repair_open(&v->m, in->options->share, in->options->imbalance_tol, v->part, weight);
 }
 
 static void level_read(const level *v, int *part)
@@ -103,7 +105,7 @@ static void give(level *v, int64_t piece, int to)
 
 static int64_t room_of(const level *v, int p)
 {
-    return v->in->capacity[p] - v->fill[p]; /* negative: over capacity */
+    return v->in->options->capacity[p] - v->fill[p]; /* negative: over capacity */
 }
 
 /* Relative load of a part after adding `more`. */
@@ -117,7 +119,7 @@ static int find_place(const level *v, int64_t piece)
 {
     int best = -1;
 
-    for (int p = 0; p < v->in->nparts; p++) {
+    for (int p = 0; p < v->in->options->nparts; p++) {
         if (p != v->m.part[piece] && v->size[piece] <= room_of(v, p) &&
             (best < 0 || loaded(v, p, v->weight[piece]) < loaded(v, best, v->weight[piece]))) {
             best = p;
@@ -155,7 +157,7 @@ static int64_t find_leaver(const level *v, int p, int *to)
     int64_t best = -1, free_room = 0;
     bool beside = false;
 
-    for (int q = 0; q < v->in->nparts; q++) {
+    for (int q = 0; q < v->in->options->nparts; q++) {
         free_room = room_of(v, q) > free_room ? room_of(v, q) : free_room;
     }
     for (int64_t k = v->m.head[p]; k >= 0; k = v->m.next[k]) {
@@ -177,7 +179,7 @@ static int64_t find_leaver(const level *v, int p, int *to)
 
 static void shed(level *v)
 {
-    for (int p = 0; p < v->in->nparts; p++) {
+    for (int p = 0; p < v->in->options->nparts; p++) {
         while (room_of(v, p) < 0) {
             int to = -1;
             const int64_t piece = find_leaver(v, p, &to);
@@ -208,7 +210,7 @@ static int find_lightest(const level *v, int heaviest, int *light)
 {
     int n = 0;
 
-    for (int p = 0; p < v->in->nparts; p++) {
+    for (int p = 0; p < v->in->options->nparts; p++) {
         int at = n;
         if (p == heaviest) {
             continue;
@@ -268,9 +270,9 @@ static exchange find_exchange(const level *v, int from)
 /* Lowers the largest relative load within the capacities, until it meets the goal or no swap helps. */
 static void even_out(level *v)
 {
-    for (int64_t left = (int64_t)EXCHANGES * v->in->nparts; left > 0; left--) {
+    for (int64_t left = (int64_t)EXCHANGES * v->in->options->nparts; left > 0; left--) {
         int from = 0;
-        for (int p = 1; p < v->in->nparts; p++) {
+        for (int p = 1; p < v->in->options->nparts; p++) {
             from = loaded(v, p, 0.0) > loaded(v, from, 0.0) ? p : from;
         }
         const exchange best = loaded(v, from, 0.0) > v->goal ? find_exchange(v, from) : (exchange){.piece = -1};
@@ -288,7 +290,7 @@ static bool fits(const level *v)
 {
     bool fit = true;
 
-    for (int p = 0; p < v->in->nparts; p++) {
+    for (int p = 0; p < v->in->options->nparts; p++) {
         fit = fit && room_of(v, p) >= 0;
     }
     return fit;
@@ -342,13 +344,14 @@ int eqp__capacity_repair(const eqp__capping *in, int *part, eqp__capped *result)
     int64_t has = 0;
     int *made = NULL, code;
 
-    EQP_TRY(eqp__parts_load(in->n, in->weight, part, in->nparts, in->share, NULL, &loads));
-    EQP_TRY(eqp_array_reserve(&made, &has, in->n, sizeof *made));
-    if (in->n > 0) {
-        memcpy(made, part, (size_t)in->n * sizeof *made);
+    EQP_TRY(
+        eqp__parts_load(in->items->n, in->items->weight, part, in->options->nparts, in->options->share, NULL, &loads));
+    EQP_TRY(eqp_array_reserve(&made, &has, in->items->n, sizeof *made));
+    if (in->items->n > 0) {
+        memcpy(made, part, (size_t)in->items->n * sizeof *made);
     }
-    EQP_TRY(run(in, 1.0 + fmax(in->imbalance_tol, loads.imbalance), made, &r.fits, &r));
-    for (int64_t i = 0; i < in->n && r.fits; i++) {
+    EQP_TRY(run(in, 1.0 + fmax(in->options->imbalance_tol, loads.imbalance), made, &r.fits, &r));
+    for (int64_t i = 0; i < in->items->n && r.fits; i++) {
         r.moved += made[i] != part[i];
         part[i] = made[i];
     }
@@ -419,24 +422,12 @@ done:
     return code;
 }
 
-static eqp__capping capping_of(const eqp_balance_items *items, const eqp_balance_options *options)
-{
-    return (eqp__capping){.n = items->n,
-                          .size = items->size,
-                          .weight = items->weight,
-                          .nparts = options->nparts,
-                          .capacity = options->capacity,
-                          .share = options->share,
-                          .imbalance_tol = options->imbalance_tol};
-}
-
 static int repair(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                   eqp_balance_result *result)
 {
-    const eqp__capping in = capping_of(items, options);
     eqp__capped capped = {.fits = false};
 
-    EQP__CHECK(eqp__capacity_repair(&in, part, &capped));
+    EQP__CHECK(eqp__capacity_repair(&(eqp__capping){items, options}, part, &capped));
     result->repaired += capped.moved;
     return capped.fits ? EQP_OK : refuse(items, options, part, &capped.why);
 }
@@ -445,11 +436,10 @@ static int repair(const eqp_balance_items *items, const eqp_balance_options *opt
 static int prove(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                  eqp_balance_result *result)
 {
-    const eqp__capping in = capping_of(items, options);
     eqp__capped capped = {.fits = false};
 
     (void)result;
-    EQP__CHECK(eqp__capacity_bounds(&in, &capped.proven, &capped.why));
+    EQP__CHECK(eqp__capacity_bounds(&(eqp__capping){items, options}, &capped.proven, &capped.why));
     if (!capped.proven) {
         eqp_message_set(&capped.why, "the method's parts cannot be changed");
     }

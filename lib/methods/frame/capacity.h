@@ -4,7 +4,7 @@
 #ifndef EQUIPOISE_METHODS_FRAME_CAPACITY_H
 #define EQUIPOISE_METHODS_FRAME_CAPACITY_H
 
-#include <equipoise/error.h>
+#include <equipoise/balance.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,15 +12,10 @@
 /* Largest allowed sum of all sizes. */
 #define EQP__SIZES_MAX (INT64_C(1) << 61)
 
-/* Items in curve order, and the capacities. All borrowed. */
+/* Items in curve order with sizes, which sum to at most EQP__SIZES_MAX, and options with capacities. Both borrowed. */
 typedef struct eqp__capping {
-    int64_t n;
-    const int64_t *size;  /* [n] >= 0, sum at most EQP__SIZES_MAX */
-    const double *weight; /* [n] load that is balanced */
-    int nparts;
-    const int64_t *capacity; /* [nparts] largest sum of sizes in a part, >= 0 */
-    const double *share;     /* [nparts] or NULL */
-    double imbalance_tol;    /* imbalance of the weights at which the search stops */
+    const eqp_balance_items *items;
+    const eqp_balance_options *options;
 } eqp__capping;
 
 typedef struct eqp__capped {

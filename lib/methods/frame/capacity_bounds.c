@@ -39,8 +39,8 @@ static int64_t need_of(const question *q)
 {
     int64_t need = 0;
 
-    for (int64_t i = 0; i < q->in->n; i++) {
-        const int64_t more = value(q, q->in->size[i]);
+    for (int64_t i = 0; i < q->in->items->n; i++) {
+        const int64_t more = value(q, q->in->items->size[i]);
         need = more > EQP__SIZES_MAX - need ? EQP__SIZES_MAX : need + more;
     }
     return need;
@@ -51,8 +51,8 @@ static int64_t room_of(const question *q, int64_t need)
 {
     int64_t room = 0;
 
-    for (int p = 0; p < q->in->nparts && room < need; p++) {
-        const int64_t more = value(q, q->in->capacity[p]);
+    for (int p = 0; p < q->in->options->nparts && room < need; p++) {
+        const int64_t more = value(q, q->in->options->capacity[p]);
         room = more > need - room ? need : room + more;
     }
     return room;
@@ -121,10 +121,10 @@ static int find_sizes(const eqp__capping *in, int64_t **size, int64_t *n)
     int64_t all = 0;
 
     *n = 0;
-    EQP__CHECK(eqp_array_create(size, in->n, sizeof **size));
-    for (int64_t i = 0; i < in->n; i++) {
-        if (in->size[i] > 0) {
-            (*size)[all++] = in->size[i];
+    EQP__CHECK(eqp_array_create(size, in->items->n, sizeof **size));
+    for (int64_t i = 0; i < in->items->n; i++) {
+        if (in->items->size[i] > 0) {
+            (*size)[all++] = in->items->size[i];
         }
     }
     qsort(*size, (size_t)all, sizeof **size, falling);
@@ -142,8 +142,8 @@ int eqp__capacity_bounds(const eqp__capping *in, bool *broken, eqp_message *why)
     int64_t *size = NULL, n;
     int code;
 
-    for (int p = 0; p < in->nparts; p++) {
-        q.largest = in->capacity[p] > q.largest ? in->capacity[p] : q.largest;
+    for (int p = 0; p < in->options->nparts; p++) {
+        q.largest = in->options->capacity[p] > q.largest ? in->options->capacity[p] : q.largest;
     }
     EQP_TRY(find_sizes(in, &size, &n));
     *broken = is_broken(&q, why); /* threshold 0: the sum of sizes */
@@ -185,12 +185,13 @@ static int by_falling_size(const void *a, const void *b)
 static int packing_open(const eqp__capping *in, packing *k)
 {
     *k = (packing){.in = in};
-    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(k->item, in->n), EQP__ARRAY(k->left, in->n + 1), EQP__ARRAY(k->room, in->nparts),
-                           EQP__ARRAY(k->tried, in->n + 1), EQP__ARRAY(k->choice, in->n)));
-    memcpy(k->room, in->capacity, (size_t)in->nparts * sizeof *k->room);
-    for (int64_t i = 0; i < in->n; i++) {
-        if (in->size[i] > 0) {
-            k->item[k->n++] = (sized){in->size[i], i};
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(k->item, in->items->n), EQP__ARRAY(k->left, in->items->n + 1),
+                           EQP__ARRAY(k->room, in->options->nparts), EQP__ARRAY(k->tried, in->items->n + 1),
+                           EQP__ARRAY(k->choice, in->items->n)));
+    memcpy(k->room, in->options->capacity, (size_t)in->options->nparts * sizeof *k->room);
+    for (int64_t i = 0; i < in->items->n; i++) {
+        if (in->items->size[i] > 0) {
+            k->item[k->n++] = (sized){in->items->size[i], i};
         }
     }
     qsort(k->item, (size_t)k->n, sizeof *k->item, by_falling_size);
@@ -209,7 +210,7 @@ static int next_part(const packing *k, int64_t depth)
     int64_t missing = k->left[depth];
     int best = -1;
 
-    for (int p = 0; p < k->in->nparts; p++) {
+    for (int p = 0; p < k->in->options->nparts; p++) {
         const int64_t room = k->room[p];
         if (room >= least && missing > 0) {
             missing = room > missing ? 0 : missing - room;

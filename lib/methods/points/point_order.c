@@ -63,6 +63,7 @@ static void enclose(const int64_t end[6], eqp__points_scope *scope)
     for (int a = 0; a < 3; a++) {
         const double low = eqp__double_of_rank(end[a]), high = -eqp__double_of_rank(end[3 + a]);
         scope->low[a] = isfinite(low) ? low : 0.0;
+        scope->high[a] = isfinite(low) ? high : 1.0;
         scope->side = isfinite(low) ? fmax(scope->side, high - low) : scope->side;
     }
     scope->side = scope->side > 0 ? fmin(scope->side, DBL_MAX) : 1.0;

@@ -41,17 +41,6 @@ static void free_columns(columns *c)
     EQP__FREE(c->id, c->size, c->weight, c->point, c->part_now, c->part, c->phase_load);
 }
 
-static eqp_balance_items items_of(int64_t n, const columns *c, const double *phase_load, bool weighed)
-{
-    return (eqp_balance_items){.n = n,
-                               .id = c->id,
-                               .weight = weighed || phase_load == NULL ? c->weight : NULL,
-                               .point = c->point,
-                               .part_now = c->part_now,
-                               .size = c->size,
-                               .phase_load = phase_load};
-}
-
 typedef struct call {
     MPI_Comm comm; /* private duplicate */
     const eqp_method *method;
@@ -61,6 +50,23 @@ typedef struct call {
     eqp__points_scope scope;
     eqp_point_order *order; /* opened, with items read */
 } call;
+
+/* Assigns n items as columns [n]. phase_load: [n] or NULL. The caller frees the columns, also after an error.
+ * Collective. */
+static int assign_columns(const call *is, MPI_Comm comm, int code, int64_t n, const eqp__curve_item *item,
+                          const double *phase_load, columns *c, eqp_balance_result *result)
+{
+    code = code == EQP_OK ? make_columns(n, item, c) : code;
+    const eqp_balance_items items = {.n = n,
+                                     .id = c->id,
+                                     .weight = is->scope.weighed || phase_load == NULL ? c->weight : NULL,
+                                     .point = c->point,
+                                     .part_now = c->part_now,
+                                     .size = c->size,
+                                     .phase_load = phase_load};
+
+    return eqp__balance_checked(comm, code, is->method, &items, is->options, c->part, result, is->message);
+}
 
 /* Assigns items on their present ranks, in their present order. Collective. */
 static int assign_in_place(const call *is, int code, int *part, eqp_balance_result *result)
@@ -76,10 +82,8 @@ static int assign_in_place(const call *is, int code, int *part, eqp_balance_resu
     for (int64_t i = 0; i < n; i++) {
         item[i].id += rank > 0 ? before : 0;
     }
-    code = code == EQP_OK ? make_columns(n, item, &c) : code;
-    const double *const phase_load = is->options->nphases > 1 ? is->points->phase_load : NULL;
-    const eqp_balance_items items = items_of(n, &c, phase_load, is->scope.weighed);
-    EQP_TRY(eqp__balance_checked(is->comm, code, is->method, &items, is->options, c.part, result, is->message));
+    EQP_TRY(assign_columns(is, is->comm, code, n, item, is->options->nphases > 1 ? is->points->phase_load : NULL, &c,
+                           result));
     if (n > 0) {
         memcpy(part, c.part, (size_t)n * sizeof *part);
     }
@@ -107,15 +111,13 @@ static int assign_gathered(const call *is, const gathered *g, eqp_balance_result
         g->item[i].id = g->item[i].arrived = i;
     }
     eqp__points_sort(g->n, g->item);
-    EQP_TRY(make_columns(g->n, g->item, &c));
     EQP_TRY(eqp_array_create(&c.phase_load, g->n * nphases, sizeof *c.phase_load));
     for (int64_t i = 0; i < g->n && nphases > 0; i++) {
         memcpy(c.phase_load + i * nphases, g->phase_load + g->item[i].arrived * nphases,
                (size_t)nphases * sizeof *c.phase_load);
     }
     EQP_TRY(eqp__comm_dup(MPI_COMM_SELF, &self));
-    const eqp_balance_items items = items_of(g->n, &c, nphases > 0 ? c.phase_load : NULL, is->scope.weighed);
-    EQP_TRY(eqp__balance_checked(self, EQP_OK, is->method, &items, is->options, c.part, result, is->message));
+    EQP_TRY(assign_columns(is, self, EQP_OK, g->n, g->item, nphases > 0 ? c.phase_load : NULL, &c, result));
     for (int64_t i = 0; i < g->n; i++) {
         g->part[g->item[i].arrived] = c.part[i];
     }
@@ -168,15 +170,13 @@ static int assign_along_curve(const call *is, int code, int *part, eqp_balance_r
     columns c = {.id = NULL};
 
     EQP_TRY(eqp__point_order_make(code, is->points->n, &is->scope, order));
-    code = make_columns(order->n, order->item, &c);
     if (nphases > 0) {
-        code = code == EQP_OK ? eqp_array_create(&c.phase_load, order->n * nphases, sizeof *c.phase_load) : code;
+        code = eqp_array_create(&c.phase_load, order->n * nphases, sizeof *c.phase_load);
         EQP_TRY(eqp_agree(is->comm, code, NULL));
         EQP_TRY(
             eqp_point_order_bring(order, (size_t)nphases * sizeof *c.phase_load, is->points->phase_load, c.phase_load));
     }
-    const eqp_balance_items items = items_of(order->n, &c, c.phase_load, is->scope.weighed);
-    EQP_TRY(eqp__balance_checked(is->comm, code, is->method, &items, is->options, c.part, result, is->message));
+    EQP_TRY(assign_columns(is, is->comm, EQP_OK, order->n, order->item, c.phase_load, &c, result));
     EQP_TRY(eqp_point_order_return(order, sizeof *part, c.part, part));
 done:
     free_columns(&c);

@@ -33,8 +33,8 @@ const eqp_points *eqp__points_known(const eqp_points *points, eqp_points *here);
 /* Number of items on all ranks, and a cube around them (a unit cube if there are no items). */
 typedef struct eqp__points_scope {
     int64_t n;
-    bool weighed; /* items have weights */
-    double low[3], side;
+    bool weighed;                 /* items have weights */
+    double low[3], high[3], side; /* high: of the items; 1 without items */
 } eqp__points_scope;
 
 /* Validates the points, and checks that their arrays and the values `same` agree on all ranks. *scope: global number of

@@ -203,32 +203,25 @@ int eqp_regions_walls(const eqp_regions *regions, int part, double low[3], doubl
 /* ---- entry point ---- */
 
 /* The domain: as requested, else the box around all items, else a unit cube. Collective. */
-static int find_domain(MPI_Comm comm, const eqp_points *points, const eqp_walls_options *how, eqp__walls_wanted *wanted)
+static int find_domain(MPI_Comm comm, const eqp_points *points, const eqp__points_scope *scope,
+                       const eqp_walls_options *how, eqp__walls_wanted *wanted)
 {
-    double end[6];
     bool given = false, outside = false;
 
-    for (int k = 0; k < 6; k++) {
-        end[k] = INFINITY;
-        given = given || how->low[k % 3] != 0 || how->high[k % 3] != 0;
+    for (int a = 0; a < 3; a++) {
+        given = given || how->low[a] != 0 || how->high[a] != 0;
     }
-    for (int64_t i = 0; i < points->n; i++) {
+    memcpy(wanted->low, given ? how->low : scope->low, sizeof wanted->low);
+    memcpy(wanted->high, given ? how->high : scope->high, sizeof wanted->high);
+    memcpy(wanted->least, how->least, sizeof wanted->least);
+    for (int64_t i = 0; i < points->n && given; i++) {
         double x[3];
         eqp__points_read(points, i, x);
         for (int a = 0; a < 3; a++) {
-            outside = outside || !(isfinite(x[a]) && (!given || (how->low[a] <= x[a] && x[a] <= how->high[a])));
-            end[a] = fmin(end[a], x[a]);
-            end[3 + a] = fmin(end[3 + a], -x[a]);
+            outside = outside || !(how->low[a] <= x[a] && x[a] <= how->high[a]);
         }
     }
-    EQP__CHECK(eqp_meet(comm, outside ? EQP_ERR_DATA : EQP_OK, 6, end, 0, NULL));
-    for (int a = 0; a < 3; a++) {
-        const bool any = isfinite(end[a]);
-        wanted->low[a] = given ? how->low[a] : any ? end[a] : 0.0;
-        wanted->high[a] = given ? how->high[a] : any ? -end[3 + a] : 1.0;
-        wanted->least[a] = how->least[a];
-    }
-    return EQP_OK;
+    return eqp_agree(comm, outside ? EQP_ERR_DATA : EQP_OK, NULL);
 }
 
 static int check(const eqp_method *method, const eqp_points *points, const eqp_balance_options *options,
@@ -272,7 +265,7 @@ static int build(MPI_Comm comm, const eqp_method *method, const eqp_points *poin
     EQP_TRY(eqp_agree(comm, code, NULL));
     (*made)->nparts = options->nparts;
     (void)eqp_method_set(method, "cart", NULL, &these.settings, NULL); /* ignored by methods without this option */
-    EQP_TRY(find_domain(comm, points, how, &wanted));
+    EQP_TRY(find_domain(comm, points, scope, how, &wanted));
     EQP_TRY(eqp_balance_points(comm, method, points, &these, part, NULL));
     EQP_TRY(eqp__regions_make(comm, *made, points, scope, part, &wanted, grid));
 done:
