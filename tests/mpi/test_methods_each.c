@@ -266,21 +266,6 @@ MPI_TEST(loads_that_say_nothing_move_no_cuts)
     free(w);
 }
 
-MPI_TEST(loads_that_are_none_are_refused)
-{
-    static const double negative[] = {1, -1e-9, 1}, undefined[] = {1, 1, NAN}, endless[] = {INFINITY, 1, 1};
-    world *w = make_world((problem){.n = 60, .nparts = 3, .now = IN_ORDER});
-    const double differing[] = {1, 1, 1 + mpi_test_rank(comm)};
-    int part[MOST_ITEMS];
-    eqp_balance_result r;
-
-    CHECK_EQUAL(feed_back(comm, w, negative, part, &r), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(feed_back(comm, w, undefined, part, &r), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(feed_back(comm, w, endless, part, &r), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(feed_back(comm, w, differing, part, &r), mpi_test_size(comm) > 1 ? EQP_ERR_ARGUMENT : EQP_OK);
-    free(w);
-}
-
 /* ---- diffusion ---- */
 
 enum { ROW_PARTS = 6 };

@@ -26,11 +26,10 @@ MPI_TEST(methods_that_need_no_arrays_take_none)
 /* A call that is valid except for one fault on one rank. */
 typedef struct call {
     int64_t id[4], particles[4], size[4], pin_first[5], pin[4];
-    double weight[4], point[12], source[12], pin_weight[4], share[3], phase_load[12], times[3];
-    eqp_balance_items items, *items_or_null;
-    eqp_balance_options options, *options_or_null;
-    const eqp_method *method;
-    int part[4], *part_or_null;
+    double weight[4], point[12], source[12], pin_weight[4], share[3], phase_load[12], times[3], part_load[3];
+    eqp_balance_items items;
+    eqp_balance_options options;
+    int part[4];
     eqp_message message;
 } call;
 
@@ -68,40 +67,25 @@ static void make_call(call *c, int rank)
     c->options.message = &c->message;
     c->options.nphases = 3;
     c->options.times = c->times;
-    c->items_or_null = &c->items;
-    c->options_or_null = &c->options;
-    c->part_or_null = c->part;
+    c->options.part_load = c->part_load;
 }
 
-/* A member of a call and its wrong value. Wrong data are EQP_ERR_DATA, the rest EQP_ERR_ARGUMENT. */
+/* A member of a call and its wrong value. Wrong data are EQP_ERR_DATA, the rest EQP_ERR_ARGUMENT. Missing arrays and
+ * options that differ are in test_disagree_methods.c. */
 typedef struct fault {
-    enum { NONE, WORD, INT, REAL, TWO } kind; /* a null pointer; TWO: the next real compensates this one */
+    enum { WORD, INT, REAL, TWO } kind; /* TWO: the next real compensates this one */
     size_t at;
     double value;
     enum {
         DATA = 1,
-        DIFFERS = 2, /* ranks differ, so a single rank is right */
-        IDS = 4,     /* only Zoltan's methods read ids */
-        SETTING = 8, /* the first option of every method that has one is real */
-        UNUSED = 16  /* one rank alone may omit it if the method does not need it */
+        IDS = 2,    /* only Zoltan's methods read ids */
+        SETTING = 4 /* the first option of every method that has one is real */
     } is;
 } fault;
 
 #define AT(member) offsetof(call, member)
 
 static const fault faults[] = {
-    {NONE, AT(items.weight), 0, UNUSED},
-    {NONE, AT(items.point), 0, UNUSED},
-    {NONE, AT(items.pin_first), 0, UNUSED},
-    {NONE, AT(items.id), 0, 0},
-    {NONE, AT(items.pin), 0, 0},
-    {NONE, AT(items.phase_load), 0, 0},
-    {NONE, AT(items_or_null), 0, 0},
-    {NONE, AT(options_or_null), 0, 0},
-    {NONE, AT(part_or_null), 0, 0},
-    {NONE, AT(method), 0, 0},
-    {NONE, AT(options.share), 0, DIFFERS},
-    {WORD, AT(items.n), -1, 0},
     {WORD, AT(pin_first[0]), 1, 0},
     {WORD, AT(pin_first[2]), 0, DATA},
     {WORD, AT(pin[1]), -1, DATA},
@@ -119,21 +103,17 @@ static const fault faults[] = {
     {REAL, AT(phase_load[7]), NAN, DATA},
     {REAL, AT(phase_load[7]), -1, DATA},
     {REAL, AT(phase_load[7]), INFINITY, DATA},
-    {INT, AT(options.nparts), 0, 0},
     {INT, AT(options.nphases), 0, 0},
     {INT, AT(options.nphases), -1, 0},
-    {INT, AT(options.nphases), EQP_CYCLE_PHASES + 1, 0},
-    {INT, AT(options.nphases), 2, DIFFERS},
-    {WORD, AT(options.seed), 99, DIFFERS},
-    {REAL, AT(options.imbalance_tol), 0.5, DIFFERS},
     {REAL, AT(options.imbalance_tol), NAN, 0},
-    {REAL, AT(times[1]), 7, DIFFERS},
     {REAL, AT(times[1]), 0, 0},
     {REAL, AT(times[1]), NAN, 0},
     {REAL, AT(share[0]), 0.6, 0},
     {REAL, AT(share[0]), NAN, 0},
     {TWO, AT(share[0]), -0.5, 0},
-    {REAL, AT(options.settings), 3, DIFFERS},
+    {REAL, AT(part_load[1]), NAN, 0},
+    {REAL, AT(part_load[1]), -1, 0},
+    {REAL, AT(part_load[1]), INFINITY, 0},
     {REAL, AT(options.settings), NAN, SETTING},
     {REAL, AT(options.settings), -1, SETTING},
 };
@@ -146,27 +126,22 @@ static void spoil(call *c, const fault *f)
     const double rest = 0.75 - f->value;
 
     memcpy(at,
-           f->kind == NONE || f->kind == WORD ? (const void *)&word
-           : f->kind == INT                   ? (const void *)&number
-                                              : &f->value,
+           f->kind == WORD  ? (const void *)&word
+           : f->kind == INT ? (const void *)&number
+                            : &f->value,
            f->kind == INT ? sizeof number : sizeof word);
     if (f->kind == TWO) {
         memcpy(at + sizeof rest, &rest, sizeof rest);
     }
 }
 
-/* True if a method cannot notice the fault, because it does not read the array. */
+/* True if a method cannot notice the fault, because it does not read the ids or has no options. */
 static bool is_harmless(const eqp_method *method, const fault *f, int nranks)
 {
     const bool zoltan = strcmp(method->name, "rcb") == 0 || strcmp(method->name, "rib") == 0 ||
                         strcmp(method->name, "interaction") == 0 || strcmp(method->name, "hypergraph") == 0;
 
-    return f->is & IDS         ? !zoltan
-           : nranks > 1        ? false
-           : f->is & SETTING   ? method->noptions == 0
-           : !(f->is & UNUSED) ? (f->is & DIFFERS) != 0
-                               : f->at == AT(items.weight) || /* the sum of the phases */
-                                     !(method->flags & (f->at == AT(items.point) ? EQP_NEEDS_POINTS : EQP_NEEDS_PINS));
+    return f->is & IDS ? !zoltan : f->is & SETTING ? nranks == 1 && method->noptions == 0 : false;
 }
 
 /* Results are unchanged and all ranks have the same message. */
@@ -177,20 +152,17 @@ static void check_fault(MPI_Comm comm, const eqp_method *method, const fault *f)
     call c;
 
     make_call(&c, rank);
-    c.method = method;
     if (rank == nranks - 1) {
         spoil(&c, f);
     }
-    const int code = eqp_balance(comm, c.method, c.items_or_null, c.options_or_null, c.part_or_null, NULL);
+    const int code = eqp_balance(comm, method, &c.items, &c.options, c.part, NULL);
     CHECK_EQUAL(code, f->is & DATA ? EQP_ERR_DATA : EQP_ERR_ARGUMENT);
     for (int i = 0; i < 4; i++) {
         CHECK_EQUAL(c.part[i], -7);
     }
     first = c.message;
     MPI_Bcast(&first, (int)sizeof first, MPI_BYTE, 0, comm);
-    if (c.options_or_null != NULL) {
-        CHECK(c.message.text[0] != '\0' && strcmp(first.text, c.message.text) == 0);
-    }
+    CHECK(c.message.text[0] != '\0' && strcmp(first.text, c.message.text) == 0);
 }
 
 MPI_TEST(faults_on_one_rank_fail_on_all)

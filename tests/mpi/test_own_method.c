@@ -6,7 +6,6 @@
 #include <equipoise/balance.h>
 
 #include <stddef.h>
-#include <string.h>
 
 /* Two parts on either side of a wall; other parts stay empty. */
 typedef struct wall_settings {
@@ -117,29 +116,6 @@ MPI_TEST(words_reach_the_method)
         CHECK_EQUAL(part[0], tried[i].of_first);
         CHECK_EQUAL(part[ITEMS - 1], tried[i].of_last);
     }
-}
-
-MPI_TEST(people_are_told_what_the_row_says)
-{
-    static const char *const name[] = {"at", "axis", "swapped", "split", "maps"};
-    eqp_message message = {""};
-    eqp_choice choice, *choices = NULL;
-    int n = 0;
-
-    for (int i = 0; i < 5; i++) {
-        const eqp_option *option = eqp_choice_option(&wall, i);
-        CHECK(option != NULL && strcmp(option->name, name[i]) == 0 && option->help[0] != '\0');
-    }
-    CHECK(eqp_choice_option(&wall, 5) == NULL && eqp_choice_option(&wall, -1) == NULL);
-    CHECK_EQUAL(eqp_choice_parse(&own, NULL, "wall:at=2", &choice, &message), EQP_ERR_ARGUMENT);
-    CHECK(strcmp(message.text, "wall: at: '2' is not a number > 0 and <= 1") == 0);
-    CHECK_EQUAL(eqp_choice_parse(&own, NULL, "wall:above", &choice, &message), EQP_ERR_UNKNOWN);
-    CHECK(strcmp(message.text, "wall has no option 'above'; known: at axis swapped split maps") == 0);
-    CHECK_EQUAL(eqp_choices_parse(&own, NULL, "all", &n, &choices, &message), EQP_OK);
-    /* `none` is not a choice; `auto` is the last. */
-    CHECK(n == eqp_method_count() + 1 && choices[n - 2].method == &wall);
-    CHECK(strcmp(choices[n - 1].method->name, "auto") == 0);
-    free(choices);
 }
 
 /* eqp_balance() checks these values, so the method need not. */

@@ -294,45 +294,37 @@ MPI_TEST(items_are_at_home_where_they_lie)
 }
 
 /* Parts and result are unchanged, and all ranks have the same message. */
-static void check_refused(MPI_Comm comm, const char *name, const layout *is, int nparts, int expected)
-{
-    static items t;
-    eqp_message message = {"none"};
-    eqp_balance_options options = options_of(nparts);
-    eqp_balance_result result = {.items = UNSET};
-    char text[sizeof message.text];
-
-    make_items(is, mpi_test_rank(comm), mpi_test_size(comm), &t);
-    options.message = &message;
-    CHECK_EQUAL(eqp_balance_points(comm, eqp_method_find(name), &t.points, &options, t.part, &result), expected);
-    for (int64_t i = 0; i < t.points.n; i++) {
-        CHECK_EQUAL(t.part[i], UNSET);
-    }
-    CHECK_EQUAL(result.items, UNSET);
-    memcpy(text, message.text, sizeof text);
-    MPI_Bcast(text, sizeof text, MPI_CHAR, 0, comm);
-    CHECK(strncmp(message.text, "balance: ", 9) == 0 && strcmp(message.text, text) == 0);
-}
-
 MPI_TEST(what_cannot_be_is_refused_everywhere)
 {
-    const double no_place[] = {NAN, INFINITY, -INFINITY}, no_weight[] = {-1, NAN, INFINITY};
+    static const struct {
+        const char *method;
+        layout is;
+        int code;
+    } row[] = {{"sfc", {.n = 50, .spoilt = NAN}, EQP_ERR_DATA},
+               {"sfc", {.n = 50, .spoilt = INFINITY, .spread = ALL_ON_LAST}, EQP_ERR_DATA},
+               {"count", {.n = 50, .spoilt = -INFINITY, .single = true, .strided = true}, EQP_ERR_DATA},
+               {"sfc", {.n = 50, .weight = -1, .spread = SHUFFLED}, EQP_ERR_DATA},
+               {"sfc", {.n = 50, .weight = NAN, .spread = EVERY_OTHER_RANK}, EQP_ERR_DATA},
+               {"interaction", {.n = 50}, EQP_ERR_ARGUMENT},
+               {"sfc", {.n = 50, .weight = 1.7e308}, EQP_ERR_OVERFLOW}};
 
-    for (int k = 0; k < 3; k++) {
-        for (int spread = BY_NUMBER; spread < SPREADS; spread++) {
-            layout is = {.n = 50, .spread = (enum spread)spread, .spoilt = no_place[k]};
-            check_refused(comm, "sfc", &is, 3, EQP_ERR_DATA);
-            is.single = is.strided = true;
-            check_refused(comm, "count", &is, 3, EQP_ERR_DATA);
-            is = (layout){.n = 50, .spread = (enum spread)spread, .weight = no_weight[k]};
-            check_refused(comm, "sfc", &is, 3, EQP_ERR_DATA);
+    for (size_t k = 0; k < sizeof row / sizeof *row - (mpi_test_size(comm) == 1); k++) {
+        static items t;
+        eqp_message message = {"none"}, first;
+        eqp_balance_options options = options_of(3);
+        eqp_balance_result result = {.items = UNSET};
+        make_items(&row[k].is, mpi_test_rank(comm), mpi_test_size(comm), &t);
+        options.message = &message;
+        CHECK_EQUAL(eqp_balance_points(comm, eqp_method_find(row[k].method), &t.points, &options, t.part, &result),
+                    row[k].code);
+        for (int64_t i = 0; i < t.points.n; i++) {
+            CHECK_EQUAL(t.part[i], UNSET);
         }
+        CHECK_EQUAL(result.items, UNSET);
+        first = message;
+        MPI_Bcast(&first, sizeof first, MPI_BYTE, 0, comm);
+        CHECK(strncmp(message.text, "balance: ", 9) == 0 && strcmp(message.text, first.text) == 0);
     }
-    check_refused(comm, "interaction", &(layout){.n = 50}, 3, EQP_ERR_ARGUMENT);
-    if (mpi_test_size(comm) > 1) {
-        check_refused(comm, "sfc", &(layout){.n = 50, .weight = 1.7e308}, 3, EQP_ERR_OVERFLOW);
-    }
-    check_refused(comm, "sfc", &(layout){.n = 50}, 0, EQP_ERR_ARGUMENT);
 }
 
 /* A column that returns equals the one sent. */

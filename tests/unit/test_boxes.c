@@ -6,8 +6,6 @@
 #include <equipoise/more/methods.h>
 #include <equipoise/more/random.h>
 
-#include <float.h>
-
 FREES(eqp_boxes, eqp_boxes_free)
 
 #define MAX_PARTS 64

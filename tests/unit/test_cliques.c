@@ -4,7 +4,6 @@
 #include "methods/frame/links.h"
 #include "unit.h"
 
-#include <equipoise/error.h>
 #include <equipoise/more/random.h>
 
 #define ITEMS 40

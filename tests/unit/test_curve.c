@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 #include "units_internal.h"
-#include <equipoise/error.h>
 #include <equipoise/more/curve.h>
 #include <equipoise/more/random.h>
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <float.h>
 
 #include "failing_malloc.h"
 #include "methods/diffusion/diffusion.h"
@@ -185,29 +184,6 @@ TEST(load_is_conserved)
         }
         assert_near(sum, after, 1e-11);
         eqp__diffusion_close(&d);
-    }
-}
-
-TEST(simulated_imbalance_falls)
-{
-    double share[PARTS], load_max[200], moved_max[200];
-    eqp_diffusion_options options = usual;
-
-    fill_shares(share);
-    options.steps = 200;
-    for (int c = 0; c < 8; c++) {
-        int64_t steps;
-
-        make_square((uint64_t)c);
-        options.share = c % 2 ? share : NULL;
-        FREED(eqp_part_graph) *graph = graph_of(q.part);
-        assert_ok(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &steps));
-        for (int s = 1; s < 200; s++) {
-            assert_true(load_max[s] <= load_max[s - 1] * (1 + 1e-15));
-            assert_true(moved_max[s] >= 0);
-        }
-        assert_true(steps > 1 && steps < 200);
-        assert_true(moved_max[0] > 1 && moved_max[199] < moved_max[0]);
     }
 }
 

@@ -3,7 +3,6 @@
 
 #include "unit.h"
 
-#include <equipoise/error.h>
 #include <equipoise/more/random.h>
 
 FREES(eqp_hypergraph, eqp__hypergraph_free)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fraction of the work for each part of a run: by --share, and as learned from steps of ranks with known speeds. */
 
-#include <float.h>
-
 #include <equipoise/more/models.h>
 
 #include "run/shares.h"

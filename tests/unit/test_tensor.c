@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rectilinear parts: grids, walls, and the part of a point. */
-#include <float.h>
 
 #include <equipoise/more/methods.h>
 #include <equipoise/more/random.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <float.h>
 
 #include <equipoise/more/random.h>
 

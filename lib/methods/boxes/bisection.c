@@ -5,8 +5,6 @@
 #include "base/internal.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 /* Sets the axis of a piece's cut: the first axis after its parent's along which the piece has several parts. */
 static void choose_axis(eqp_boxes_piece *piece, int after, int level)

@@ -5,8 +5,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Least width of a part as a fraction of an equal share. */

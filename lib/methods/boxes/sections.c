@@ -5,7 +5,6 @@
 #include "base/internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Row `line` of the walls across a direction: n + 1 walls, the outermost ones fixed. The slabs form one row, the
  * columns of each slab a row, and the boxes of each column a row. */

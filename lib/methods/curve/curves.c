@@ -9,8 +9,6 @@
 #include <equipoise/more/comm.h>
 #include <equipoise/more/methods.h>
 
-#include <stdlib.h>
-
 /* Most loads gathered, 32 MiB per rank. With more items, runs of equal length are cut instead of single items. */
 #define MOST_RUNS ((int64_t)1 << 22)
 

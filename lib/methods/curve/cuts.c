@@ -7,7 +7,6 @@
 #include <equipoise/more/methods.h>
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct chain {

@@ -9,8 +9,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 double eqp__diffusion_stable(const eqp_part_graph_view *graph)

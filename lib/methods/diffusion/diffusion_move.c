@@ -5,8 +5,6 @@
 #include "base/internal.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Simulated imbalance at the end of a round, as a fraction of the threshold. The margin allows for whole elements. */

@@ -10,7 +10,6 @@
 #include <equipoise/more/methods.h>
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Total load in the integer units of the stopping rule. */

@@ -8,7 +8,6 @@
 #include <equipoise/more/comm.h>
 #include <equipoise/more/methods.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { LOW_TAG = 1, HIGH_TAG = 2 };

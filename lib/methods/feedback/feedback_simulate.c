@@ -5,7 +5,6 @@
 #include <equipoise/more/methods.h>
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double pi = 3.14159265358979323846;

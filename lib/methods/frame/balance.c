@@ -9,8 +9,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int refuse(eqp_message *message, int code, const char *what)

@@ -13,7 +13,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A run has at most 1 / 2^k of a part's average load and size: k of the longest runs, of the shortest, and its step. */

@@ -4,7 +4,6 @@
 #include "methods/frame/capacity.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Most thresholds tried; they are sampled from the distinct sizes. */

@@ -7,7 +7,6 @@
 #include <equipoise/more/comm.h>
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Most pins that rank 0 gathers, at up to 24 bytes each. */

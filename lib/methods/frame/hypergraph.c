@@ -3,8 +3,6 @@
 #include "methods/frame/hypergraph.h"
 #include "base/internal.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct eqp_hypergraph {

@@ -5,7 +5,6 @@
 
 #include <equipoise/more/kdtree.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 void eqp__links_free(eqp__links *links)

@@ -9,9 +9,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 double eqp__quantum(double most, double total)

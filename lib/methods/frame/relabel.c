@@ -7,7 +7,6 @@
 
 #include <equipoise/more/comm.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 static int by_pair(const void *a, const void *b)

@@ -8,8 +8,6 @@
 #include <equipoise/more/comm.h>
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 static int ascending(const void *a, const void *b)
 {

@@ -5,7 +5,6 @@
 #include "methods/frame/repair.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Lightest parts tried as partners of the worst part in each step. */
 #define PARTNERS 16

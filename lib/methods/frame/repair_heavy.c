@@ -7,7 +7,6 @@
 #include "base/internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Lists items heavier than the smallest tolerance of any part; list: NULL counts only. Returns their number. */
 static int64_t find_heavy(const eqp__repairing *m, eqp__weighed *list)

@@ -5,8 +5,6 @@
 
 #include <equipoise/more/random.h>
 
-#include <stdlib.h>
-
 /* Larger cliques are thinned out. */
 #define MOST_WHOLE 128
 

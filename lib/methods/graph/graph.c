@@ -5,14 +5,11 @@
 #include "methods/frame/frame.h"
 #include "methods/frame/links.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <float.h>
 #include <math.h>
 #include <metis.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 /* Fewest items per part for which partitioning is useful. */
 #define LEAST_ITEMS 4

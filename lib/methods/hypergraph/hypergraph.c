@@ -8,7 +8,6 @@
 #include <equipoise/more/comm.h>
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 int eqp__hypergraph_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,

@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Cap of an edge's weight: Zoltan sums in float, which holds the sum of a hundred million edges of this weight. */

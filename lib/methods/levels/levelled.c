@@ -6,7 +6,6 @@
 #include "methods/curve/cuts.h"
 #include "methods/frame/frame.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Runs of a bin: run j has places begin[j] to end[j] - 1 of the curve and belongs to part[j]. */

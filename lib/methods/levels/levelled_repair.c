@@ -7,8 +7,6 @@
 #include <equipoise/survey.h>
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 /* LIGHTEST: parts with least load in the phase that are tried for an item. TRIED: with the parts of its two neighbours
  * along the curve. EXCHANGED: most items per part tried in a swap; beyond that, every k-th. */

@@ -10,7 +10,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Most bits of a key that a round resolves; most bins of a round (8 MiB); most numbers per reduction. */

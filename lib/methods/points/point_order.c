@@ -10,7 +10,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const eqp_points *eqp__points_known(const eqp_points *points, eqp_points *here)

@@ -10,7 +10,6 @@
 #include <equipoise/more/comm.h>
 #include <equipoise/points.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Most items that rank 0 sorts and assigns alone, for methods that gather the items anyway. */

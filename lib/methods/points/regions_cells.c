@@ -9,7 +9,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { STEPS = 64, DEPTH = 64, ON_BOX = 4 };

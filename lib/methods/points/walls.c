@@ -9,7 +9,6 @@
 #include <equipoise/more/comm.h>
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- grids ---- */

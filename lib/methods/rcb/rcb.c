@@ -8,7 +8,6 @@
 #include <equipoise/more/comm.h>
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Most items that rank 0 bisects alone; beyond that the weights are limited. Zoltan's parallel bisection reports a

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void eqp__zoltan_put_id(ZOLTAN_ID_PTR words, int64_t id)

@@ -12,9 +12,7 @@
 
 #include <float.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Walls lie between bins. An axis has BINS_PER_SLAB bins per slab if the sums over ranks then stay below 8 MiB. */

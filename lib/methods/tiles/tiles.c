@@ -11,8 +11,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Up to this number of items (8 MiB) every rank gathers and bisects all items, which takes less time than the messages

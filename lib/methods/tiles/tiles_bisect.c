@@ -5,7 +5,6 @@
 
 #include "base/internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {

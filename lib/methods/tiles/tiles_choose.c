@@ -6,7 +6,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* Relative extra cost of a direction in which the node has no extent, compared with the longest direction. Many
  * directions have nearly the same estimated cost, and compact nodes share less at deeper levels. */

@@ -8,7 +8,6 @@
 
 #include <equipoise/more/comm.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {

@@ -13,8 +13,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Rounds in which cells without points are moved. */

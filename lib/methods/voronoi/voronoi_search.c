@@ -5,7 +5,6 @@
 #include "base/internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { LEAF = 8, DEEPEST = 64 };
 

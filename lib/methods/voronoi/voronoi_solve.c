@@ -6,7 +6,6 @@
 #include "methods/frame/frame.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A rejected step raises the damping, an accepted step lowers it. Beyond MOST_DAMPING steps are negligible: the damping

@@ -11,7 +11,6 @@
 #include "base/internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Least squared distance between two centres; coincident centres have no wall and would divide by zero. */
