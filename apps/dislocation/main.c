@@ -7,13 +7,9 @@
 
 #include "../report/simulate.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
 #include <equipoise/version.h>
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The simulation is the user data of all callbacks. */
 typedef struct running {
@@ -60,12 +56,11 @@ static int create(void *user, MPI_Comm comm, bool compares, app_run *steps, app_
 {
     running *r = user;
     dd_simulation *sim = &r->sim;
-    int code;
 
     if (compares) {
         app_compare_first(&r->settings.run);
     }
-    EQP_TRY(dd_simulation_create(comm, &r->settings, sim, message));
+    DD_CHECK(dd_simulation_create(comm, &r->settings, sim, message));
     r->steps = r->settings.run;
     r->steps.steps = sim->input.last_step;
     *steps = (app_run){.settings = &r->steps,
@@ -78,8 +73,7 @@ static int create(void *user, MPI_Comm comm, bool compares, app_run *steps, app_
                        .index = write_series,
                        .forces = write_forces};
     comparison->balancer = sim->balancer;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static void destroy(void *user)

@@ -3,13 +3,7 @@
 
 #include "../physics/elastic/far.h"
 
-#include "outbox.h"
-
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
 #include <math.h>
-#include <stdlib.h>
 
 void dd_domain_init(dd_domain *domain, MPI_Comm comm)
 {
@@ -17,11 +11,6 @@ void dd_domain_init(dd_domain *domain, MPI_Comm comm)
     MPI_Comm_rank(comm, &domain->rank);
     MPI_Comm_size(comm, &domain->nranks);
     dd_network_init(&domain->network);
-}
-
-void dd_domain_free(dd_domain *domain)
-{
-    dd_network_free(&domain->network);
 }
 
 void dd_domain_fold(const dd_domain *domain, double x[3])
@@ -47,14 +36,14 @@ void dd_domain_offset(const dd_domain *domain, const double from[3], const doubl
     }
 }
 
-bool dd_node_owns_segments(const dd_node *node)
+int dd_node_owned(const dd_node *node)
 {
+    int n = 0;
+
     for (int k = 0; k < node->narms; k++) {
-        if (node->tag < node->arm[k].tag) {
-            return true;
-        }
+        n += node->tag < node->arm[k].tag;
     }
-    return false;
+    return n;
 }
 
 int64_t dd_node_bytes(const dd_node *node)
@@ -87,13 +76,12 @@ static int list_tags(const dd_domain *domain, int64_t **tag, int64_t *asked, int
 {
     const dd_network *network = &domain->network;
     int64_t narms = 0, at = network->n;
-    int code;
 
     for (int64_t i = 0; i < network->n; i++) {
         narms += network->node[i].narms;
     }
-    EQP_TRY(eqp_array_create(tag, network->n + narms, sizeof **tag));
-    EQP_TRY(eqp_array_create(home, narms, sizeof **home));
+    DD_CHECK(eqp_array_create(tag, network->n + narms, sizeof **tag));
+    DD_CHECK(eqp_array_create(home, narms, sizeof **home));
     for (int64_t i = 0; i < network->n; i++) {
         const dd_node *node = &network->node[i];
         (*tag)[i] = (int64_t)node->tag;
@@ -104,8 +92,7 @@ static int list_tags(const dd_domain *domain, int64_t **tag, int64_t *asked, int
         }
     }
     *asked = at - network->n;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* New nodes continue from the largest tag of all ranks. */
@@ -131,28 +118,19 @@ static int find_next_tag(dd_domain *domain, eqp_message *message)
     return code;
 }
 
-static int compare_tags(const void *left, const void *right)
-{
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* Names a tag that occurs twice. Collects all tags, since the run ends anyway. Collective. */
 static void name_twins(const dd_domain *domain, const int64_t *tag, eqp_message *message)
 {
-    int64_t *all = NULL, n = 0;
+    DD_FREED dd_tag *all = NULL;
+    int64_t n = 0;
 
-    if (eqp_gather_records(domain->comm, sizeof *all, domain->network.n, tag, &n, &all) == EQP_OK) {
-        qsort(all, (size_t)n, sizeof *all, compare_tags);
-    }
+    (void)eqp_gather_records(domain->comm, sizeof *all, domain->network.n, tag, &n, &all);
+    dd_sort(all, n, sizeof *all, dd_by_word);
     for (int64_t i = 1; i < n; i++) {
         if (all[i] == all[i - 1]) {
-            eqp_message_set(message, "node %u,%u: stands twice", DD_TAG_DOMAIN((dd_tag)all[i]),
-                            DD_TAG_INDEX((dd_tag)all[i]));
+            eqp_message_set(message, "node %u,%u: stands twice", DD_TAG_DOMAIN(all[i]), DD_TAG_INDEX(all[i]));
         }
     }
-    free(all);
 }
 
 int dd_domain_connect(dd_domain *domain, eqp_message *message)
@@ -182,12 +160,25 @@ typedef struct news {
     int home;
 } news;
 
+static int hear_news(void *user, dd_inbox *in)
+{
+    dd_domain *domain = user;
+
+    for (const news *heard; (heard = dd_inbox_next(in, sizeof *heard)) != NULL;) {
+        const int64_t place = dd_network_find(&domain->network, heard->neighbour);
+        dd_arm *arm = place < 0 ? NULL : dd_node_find_arm(&domain->network.node[place], heard->moved);
+        if (arm == NULL) {
+            return EQP_ERR_INTERNAL;
+        }
+        arm->home = heard->home;
+    }
+    return EQP_OK;
+}
+
 /* bytes: sent to other ranks */
 static int tell_neighbours(dd_domain *domain, const int *dest, int64_t *bytes)
 {
     dd_outbox out = {0};
-    dd_inbox in = {0};
-    int code;
 
     for (int64_t i = 0; i < domain->network.n; i++) {
         const dd_node *node = &domain->network.node[i];
@@ -197,86 +188,68 @@ static int tell_neighbours(dd_domain *domain, const int *dest, int64_t *bytes)
             *bytes += node->arm[k].home != domain->rank ? (int64_t)sizeof told : 0;
         }
     }
-    EQP_TRY(dd_outbox_deliver(domain->comm, &out, &in));
-    for (const news *heard; (heard = dd_inbox_next(&in, sizeof *heard)) != NULL;) {
-        const int64_t place = dd_network_find(&domain->network, heard->neighbour);
-        dd_arm *arm = place < 0 ? NULL : dd_node_find_arm(&domain->network.node[place], heard->moved);
-        if (arm == NULL) {
-            code = EQP_ERR_INTERNAL;
-            break;
-        }
-        arm->home = heard->home;
-    }
-    code = eqp_agree(domain->comm, code, NULL);
-done:
-    dd_inbox_free(&in);
-    return code;
+    return dd_outbox_pass(domain->comm, &out, hear_news, domain);
 }
 
+typedef struct migration {
+    dd_domain *domain;
+    const int *dest;
+} migration;
+
 /* Nodes that stay close ranks; those that arrive are added. */
-static int exchange_nodes(dd_domain *domain, const int *dest, dd_inbox *in)
+static int exchange_nodes(void *user, dd_inbox *in)
 {
-    dd_network *network = &domain->network;
+    const migration *m = user;
+    dd_network *network = &m->domain->network;
     int64_t kept = 0;
-    int code;
 
     for (int64_t i = 0; i < network->n; i++) {
-        if (dest[i] != domain->rank) {
+        if (m->dest[i] != m->domain->rank) {
             dd_node_free(&network->node[i]);
         } else {
             network->node[kept++] = network->node[i];
         }
     }
     network->n = kept;
-    code = dd_network_index(network);
-    while (code == EQP_OK && !dd_inbox_empty(in)) {
-        dd_node arrived = {0};
-        code = dd_inbox_read_node(in, &arrived);
-        arrived.home = domain->rank;
-        code = code == EQP_OK ? dd_network_add(network, &arrived) : code;
-        dd_node_free(&arrived);
+    DD_CHECK(dd_network_index(network));
+    while (!dd_inbox_empty(in)) {
+        DD_FREED_BY(dd_node_free) dd_node arrived = {0};
+        DD_CHECK(dd_inbox_read_node(in, &arrived));
+        arrived.home = m->domain->rank;
+        DD_CHECK(dd_network_add(network, &arrived));
     }
-    return code;
+    return EQP_OK;
 }
 
 int dd_domain_migrate(dd_domain *domain, const int *dest, dd_moved *moved)
 {
-    const dd_network *network = &domain->network;
+    migration m = {domain, dest};
     dd_moved leaving = {0, 0};
     dd_outbox out = {0};
-    dd_inbox in = {0};
-    int code;
 
-    EQP_TRY(tell_neighbours(domain, dest, &leaving.bytes));
-    for (int64_t i = 0; i < network->n; i++) {
+    DD_CHECK(tell_neighbours(domain, dest, &leaving.bytes));
+    for (int64_t i = 0; i < domain->network.n; i++) {
         if (dest[i] != domain->rank) {
-            dd_outbox_add_node(&out, dest[i], &network->node[i]);
+            dd_outbox_add_node(&out, dest[i], &domain->network.node[i]);
             leaving.nodes++;
         }
     }
     leaving.bytes += out.n * (int64_t)sizeof *out.word;
-    EQP_TRY(dd_outbox_deliver(domain->comm, &out, &in));
-    EQP_TRY(eqp_agree(domain->comm, exchange_nodes(domain, dest, &in), NULL));
+    DD_CHECK(dd_outbox_pass(domain->comm, &out, exchange_nodes, &m));
     dd_network_sort(&domain->network);
     moved->nodes += leaving.nodes;
     moved->bytes += leaving.bytes;
-done:
-    dd_inbox_free(&in);
-    return code;
+    return EQP_OK;
 }
 
 int dd_domain_place(dd_domain *domain, const eqp_placement *placement, dd_moved *moved)
 {
-    int *dest = NULL;
-    int code;
+    DD_FREED int *dest = NULL;
 
-    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL));
+    DD_CHECK(eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL));
     for (int64_t i = 0; i < domain->network.n; i++) {
         dest[i] = placement[i].home;
         domain->network.node[i].split = placement[i].tag >= 0 ? -1 : -1 - placement[i].tag;
     }
-    EQP_TRY(dd_domain_migrate(domain, dest, moved));
-done:
-    free(dest);
-    return code;
+    return dd_domain_migrate(domain, dest, moved);
 }

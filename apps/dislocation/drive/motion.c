@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "simulation.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
-#include <stdlib.h>
-#include <string.h>
-
 int dd_motion_velocities(dd_simulation *sim)
 {
     const dd_halo *halo = &sim->halo;
-    double(*along)[3] = NULL;
+    DD_FREED double(*along)[3] = NULL;
     int64_t room = 0;
-    int code = EQP_OK;
 
     for (int64_t i = 0; i < halo->n; i++) {
         dd_node *node = &sim->domain.network.node[i];
         double force[3];
-        EQP_TRY(eqp_array_reserve(&along, &room, node->narms, sizeof *along));
+        DD_CHECK(eqp_array_reserve(&along, &room, node->narms, sizeof *along));
         for (int k = 0; k < node->narms; k++) {
             dd_domain_offset(&sim->domain, dd_halo_position(&sim->domain, halo, halo->place[halo->first[i] + k]),
                              node->x, along[k]);
@@ -25,9 +18,7 @@ int dd_motion_velocities(dd_simulation *sim)
         dd_node_force(node, force);
         dd_mobility_velocity(&sim->mobility, node, (const double(*)[3])along, force, node->v);
     }
-done:
-    free(along);
-    return code;
+    return EQP_OK;
 }
 
 static int create(const dd_simulation *sim, dd_motion *m)
@@ -35,11 +26,10 @@ static int create(const dd_simulation *sim, dd_motion *m)
     double **const column[] = {&m->x0, &m->v0, &m->x1, &m->v1, &m->guess};
     const dd_network *network = &sim->domain.network;
     const dd_stage *stage = &sim->stage;
-    int code;
 
-    EQP_TRY(eqp_array_create(&m->before, stage->nown, sizeof *m->before));
+    DD_CHECK(eqp_array_create(&m->before, stage->nown, sizeof *m->before));
     for (int i = 0; i < 5; i++) {
-        EQP_TRY(eqp_array_create(column[i], 3 * network->n, sizeof(double)));
+        DD_CHECK(eqp_array_create(column[i], 3 * network->n, sizeof(double)));
     }
     m->n = network->n;
     for (int64_t i = 0; i < m->n; i++) {
@@ -50,8 +40,7 @@ static int create(const dd_simulation *sim, dd_motion *m)
     for (int64_t own = 0; own < stage->nown; own++) {
         m->before[own] = dd_stage_segment(stage, stage->own_local[own]);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int dd_motion_begin(dd_simulation *sim, dd_motion *motion)
@@ -78,22 +67,20 @@ int dd_motion_judge(dd_simulation *sim, dd_motion *m, dd_verdict *verdict)
 {
     const double dt = sim->stepper.dt;
     double low[2];
-    int code;
 
     for (int64_t i = 0; i < m->n; i++) {
         memcpy(m->v1 + 3 * i, sim->domain.network.node[i].v, 3 * sizeof(double));
     }
     low[0] = -dd_step_error(m->n, m->x0, m->v0, m->x1, m->v1, dt);
     low[1] = -dd_step_way(m->n, m->v0, m->v1, dt);
-    EQP_TRY(eqp_meet(sim->comm, sim->failed, 2, low, 0, NULL));
-    EQP_TRY(dd_stepper_judge(&sim->stepper, -low[0], -low[1], verdict));
+    DD_CHECK(eqp_meet(sim->comm, sim->failed, 2, low, 0, NULL));
+    DD_CHECK(dd_stepper_judge(&sim->stepper, -low[0], -low[1], verdict));
     if (*verdict == DD_STEP_CORRECT) {
         dd_step_correct(m->n, m->x0, m->v0, m->v1, dt, m->x1);
     } else if (*verdict == DD_STEP_RETRY) {
         dd_step_predict(m->n, m->x0, m->guess, sim->stepper.dt, m->x1);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* The stage has the positions of the last evaluation, which are the accepted ones. */

@@ -1,11 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "outbox.h"
+#include "domain.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
+static int compare_words(const void *left, const void *right, int n)
+{
+    uint64_t a[3], b[3];
 
-#include <stdlib.h>
-#include <string.h>
+    memcpy(a, left, (size_t)n * sizeof *a);
+    memcpy(b, right, (size_t)n * sizeof *b);
+    for (int i = 0; i < n; i++) {
+        if (a[i] != b[i]) {
+            return a[i] < b[i] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+int dd_by_word(const void *left, const void *right)
+{
+    return compare_words(left, right, 1);
+}
+
+int dd_by_2_words(const void *left, const void *right)
+{
+    return compare_words(left, right, 2);
+}
+
+int dd_by_3_words(const void *left, const void *right)
+{
+    return compare_words(left, right, 3);
+}
+
+void dd_sort(void *array, int64_t n, size_t size, int (*compare)(const void *, const void *))
+{
+    if (n > 1) {
+        qsort(array, (size_t)n, size, compare);
+    }
+}
 
 void dd_outbox_fail(dd_outbox *outbox, int code)
 {
@@ -19,24 +49,26 @@ static int64_t words_of(size_t bytes)
     return (int64_t)((bytes + sizeof(int64_t) - 1) / sizeof(int64_t));
 }
 
+static int reserve(dd_outbox *outbox, int64_t n)
+{
+    DD_CHECK(outbox->code);
+    DD_CHECK(eqp_array_reserve(&outbox->word, &outbox->room, n, sizeof *outbox->word));
+    return eqp_array_reserve(&outbox->to, &outbox->to_room, n, sizeof *outbox->to);
+}
+
 void dd_outbox_add(dd_outbox *outbox, int rank, const void *bytes, size_t size)
 {
     const int64_t n = outbox->n + words_of(size);
-    int code = outbox->code;
 
-    if (size == 0) {
+    outbox->code = reserve(outbox, n);
+    if (size == 0 || outbox->code != EQP_OK) {
         return;
     }
-    EQP_TRY(code);
-    EQP_TRY(eqp_array_reserve(&outbox->word, &outbox->room, n, sizeof *outbox->word));
-    EQP_TRY(eqp_array_reserve(&outbox->to, &outbox->to_room, n, sizeof *outbox->to));
     outbox->word[n - 1] = 0;
     memcpy(outbox->word + outbox->n, bytes, size);
     while (outbox->n < n) {
         outbox->to[outbox->n++] = rank;
     }
-done:
-    outbox->code = code;
 }
 
 void dd_outbox_add_node(dd_outbox *outbox, int rank, const dd_node *node)
@@ -64,6 +96,14 @@ int dd_outbox_deliver_own(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox)
 int dd_outbox_deliver(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox)
 {
     return eqp_agree(comm, dd_outbox_deliver_own(comm, outbox, inbox), NULL);
+}
+
+int dd_outbox_pass(MPI_Comm comm, dd_outbox *outbox, int (*take)(void *user, dd_inbox *in), void *user)
+{
+    DD_FREED_BY(dd_inbox_free) dd_inbox in = {0};
+
+    DD_CHECK(dd_outbox_deliver(comm, outbox, &in));
+    return eqp_agree(comm, take(user, &in), NULL);
 }
 
 bool dd_inbox_empty(const dd_inbox *inbox)
@@ -101,36 +141,30 @@ void dd_inbox_free(dd_inbox *inbox)
 
 static int pass_block(MPI_Comm comm, const dd_relay *relay, int64_t block, bool mine, int me, eqp_message *message)
 {
+    DD_FREED_BY(dd_inbox_free) dd_inbox in = {0};
     dd_outbox out = {0};
-    dd_inbox in = {0};
-    int code;
 
     if (mine) {
         relay->pack(relay->user, block, &out);
     }
-    code = dd_outbox_deliver(comm, &out, &in);
-    if (code != EQP_OK) {
-        return code;
-    }
-    code = me == 0 ? relay->take(relay->user, &in, message) : EQP_OK;
-    dd_inbox_free(&in);
-    return eqp_agree(comm, code, message);
+    DD_CHECK(dd_outbox_deliver(comm, &out, &in));
+    return eqp_agree(comm, me == 0 ? relay->take(relay->user, &in, message) : EQP_OK, message);
 }
 
 int dd_relay_run(MPI_Comm comm, const dd_relay *relay, eqp_message *message)
 {
-    int64_t *nblocks = NULL, n = 0;
-    int me, code;
+    DD_FREED int64_t *nblocks = NULL;
+    int64_t n = 0;
+    int me;
 
     MPI_Comm_rank(comm, &me);
-    code = eqp_gather_records(comm, sizeof relay->nblocks, 1, &relay->nblocks, &n, &nblocks);
-    for (int64_t r = 0; r < n && code == EQP_OK; r++) {
-        for (int64_t b = 0; b < nblocks[r] && code == EQP_OK; b++) {
-            code = pass_block(comm, relay, b, r == me, me, message);
+    DD_CHECK(eqp_gather_records(comm, sizeof relay->nblocks, 1, &relay->nblocks, &n, &nblocks));
+    for (int64_t r = 0; r < n; r++) {
+        for (int64_t b = 0; b < nblocks[r]; b++) {
+            DD_CHECK(pass_block(comm, relay, b, r == me, me, message));
         }
     }
-    free(nblocks);
-    return code;
+    return EQP_OK;
 }
 
 void dd_blocks_free(dd_blocks *blocks)
@@ -149,21 +183,20 @@ void dd_blocks_fail(dd_blocks *blocks, int code)
     }
 }
 
-static bool reserve(dd_blocks *blocks, void *array, int64_t *room, int64_t n)
+static int reserve_block(dd_blocks *blocks, int64_t n)
 {
-    if (blocks->code == EQP_OK) {
-        blocks->code = eqp_array_reserve(array, room, n, array == &blocks->rank ? sizeof(int) : sizeof(int64_t));
-    }
-    return blocks->code == EQP_OK;
+    DD_CHECK(blocks->code);
+    DD_CHECK(eqp_array_reserve(&blocks->id, &blocks->id_room, n, sizeof *blocks->id));
+    DD_CHECK(eqp_array_reserve(&blocks->bytes, &blocks->bytes_room, n, sizeof *blocks->bytes));
+    return eqp_array_reserve(&blocks->first, &blocks->first_room, n + 1, sizeof *blocks->first);
 }
 
 void dd_blocks_add(dd_blocks *blocks, int64_t id, int64_t bytes)
 {
     const int64_t b = blocks->n;
 
-    if (reserve(blocks, &blocks->id, &blocks->id_room, b + 1) &&
-        reserve(blocks, &blocks->bytes, &blocks->bytes_room, b + 1) &&
-        reserve(blocks, &blocks->first, &blocks->first_room, b + 2)) {
+    blocks->code = reserve_block(blocks, b + 1);
+    if (blocks->code == EQP_OK) {
         blocks->id[b] = id;
         blocks->bytes[b] = bytes;
         blocks->first[b] = b == 0 ? 0 : blocks->first[b];
@@ -174,7 +207,11 @@ void dd_blocks_add(dd_blocks *blocks, int64_t id, int64_t bytes)
 
 void dd_blocks_need(dd_blocks *blocks, int rank)
 {
-    if (blocks->code == EQP_OK && reserve(blocks, &blocks->rank, &blocks->rank_room, blocks->first[blocks->n] + 1)) {
+    if (blocks->code == EQP_OK) {
+        blocks->code =
+            eqp_array_reserve(&blocks->rank, &blocks->rank_room, blocks->first[blocks->n] + 1, sizeof *blocks->rank);
+    }
+    if (blocks->code == EQP_OK) {
         blocks->rank[blocks->first[blocks->n]++] = rank;
     }
 }

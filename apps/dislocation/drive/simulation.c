@@ -4,12 +4,7 @@
 #include "balance/balance.h"
 #include "forces/stealing.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Longest segment as a share of a cell: a longer one reaches beyond the neighbouring cells. */
 #define LONGEST 0.9
@@ -228,29 +223,22 @@ static int choose_dt(dd_simulation *sim)
 
 static int first_forces(dd_simulation *sim)
 {
-    int code;
-
-    EQP_TRY(dd_forces(sim));
-    EQP_TRY(eqp_agree(sim->comm, sim->failed, NULL));
-done:
-    return code;
+    DD_CHECK(dd_forces(sim));
+    return eqp_agree(sim->comm, sim->failed, NULL);
 }
 
 static int start(dd_simulation *sim, eqp_message *message)
 {
     bool again = false;
-    int code;
 
-    EQP_TRY(dd_balance_begin(sim, message));
-    EQP_TRY(dd_plan(sim));
-    EQP_TRY(first_forces(sim));
-    EQP_TRY(dd_balance_weigh(sim, &again, message));
-    EQP_TRY(again ? first_forces(sim) : EQP_OK);
-    EQP_TRY(choose_dt(sim));
-    EQP_TRY(dd_balance_record(sim));
-    EQP_TRY(eqp_agree(sim->comm, dd_resume_again(sim), NULL));
-done:
-    return code;
+    DD_CHECK(dd_balance_begin(sim, message));
+    DD_CHECK(dd_plan(sim));
+    DD_CHECK(first_forces(sim));
+    DD_CHECK(dd_balance_weigh(sim, &again, message));
+    DD_CHECK(again ? first_forces(sim) : EQP_OK);
+    DD_CHECK(choose_dt(sim));
+    DD_CHECK(dd_balance_record(sim));
+    return eqp_agree(sim->comm, dd_resume_again(sim), NULL);
 }
 
 static int create_loop(dd_simulation *sim)
@@ -303,7 +291,7 @@ void dd_simulation_free(dd_simulation *sim)
     dd_unplan(sim);
     eqp_loop_free(sim->evaluator.loop);
     dd_evaluator_free(&sim->evaluator);
-    dd_domain_free(&sim->domain);
+    dd_network_free(&sim->domain.network);
     eqp_comm_free(&sim->comm);
 }
 

@@ -17,10 +17,6 @@
 #include <equipoise/balancer.h>
 #include <equipoise/more/methods.h>
 
-#include <mpi.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 typedef struct dd_rank_row {
     eqp_rank_row common;    /* load: of all evaluations of the step */
     double count[DD_KINDS]; /* of the last evaluation */

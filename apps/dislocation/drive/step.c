@@ -3,24 +3,16 @@
 
 #include "balance/balance.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
-#include <string.h>
-
 /* A speed counts as zero if the node moves less than this share of rTol in a step (ParaDiS' splitMultiNodeAlpha). */
 #define NOISE 1e-3
 
 int dd_forces(dd_simulation *sim)
 {
-    int code;
-
     memcpy(sim->evaluator.stress, sim->loading.stress, sizeof sim->evaluator.stress);
-    EQP_TRY(dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage, sim->failed));
+    DD_CHECK(dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage, sim->failed));
     dd_work_add(&sim->work, &sim->evaluator);
     sim->failed = dd_motion_velocities(sim);
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Time integration: nodes move with their velocities; the time step shrinks until the error is small enough. */

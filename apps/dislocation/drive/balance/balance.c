@@ -7,12 +7,7 @@
 
 #include "problem.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A new map aims at this share of the imbalance tolerance, so that it can age. */
 #define FRESH_SHARE 0.25
@@ -30,18 +25,16 @@ int dd_balance_create(dd_simulation *sim, eqp_message *message)
 {
     const app_run_settings *run = &sim->settings->run;
     eqp_balancer_options options = app_run_balancing(run);
-    int code;
 
-    EQP_TRY(eqp_agree(sim->comm, app_run_check_ranks("dislocation", run, sim->domain.nranks, message), message));
+    DD_CHECK(eqp_agree(sim->comm, app_run_check_ranks("dislocation", run, sim->domain.nranks, message), message));
     options.policy.jump = JUMP;
     options.assign_tol = FINEST_SHARE * options.imbalance_tol;
     options.fresh_tol = fmax(FRESH_SHARE * options.imbalance_tol, FINEST_UNITS);
     sim->problem = (dd_problem){.sim = sim};
     const eqp_problem functions = dd_problem_functions(&sim->problem);
-    EQP_TRY(app_run_balancer_create("dislocation", sim->comm, &functions, &options, &sim->balancer, message));
+    DD_CHECK(app_run_balancer_create("dislocation", sim->comm, &functions, &options, &sim->balancer, message));
     sim->domain.plan = *eqp_balancer_plan(sim->balancer);
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int follow(dd_simulation *sim, const eqp_advice *advice, dd_moved *moved)
@@ -58,13 +51,11 @@ static int64_t steps_left(const dd_simulation *sim)
 static int make_map(dd_simulation *sim, eqp_message *message)
 {
     eqp_advice advice;
-    int code;
 
-    EQP_TRY(eqp_balancer_advise(sim->balancer, steps_left(sim), &advice, message));
-    EQP_TRY(follow(sim, &advice, &sim->work.moved));
+    DD_CHECK(eqp_balancer_advise(sim->balancer, steps_left(sim), &advice, message));
+    DD_CHECK(follow(sim, &advice, &sim->work.moved));
     sim->work.row.common.bytes_sent += (double)advice.bytes;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int dd_balance_begin(dd_simulation *sim, eqp_message *message)
@@ -72,35 +63,32 @@ int dd_balance_begin(dd_simulation *sim, eqp_message *message)
     const double begin = eqp_cpu_seconds();
     eqp_advice advice;
     dd_moved moved = {0, 0};
-    int code;
 
     (void)eqp_busy_seconds(); /* from here on waiting does not count as work */
     sim->work = (dd_work){.walls_moved = sim->boxes != NULL};
     if (sim->boxes != NULL) {
-        EQP_TRY(dd_walls_settle(&sim->domain, sim->boxes, &moved));
+        DD_CHECK(dd_walls_settle(&sim->domain, sim->boxes, &moved));
     } else if (sim->resumes) {
-        EQP_TRY(dd_resume_homes(sim, &moved));
+        DD_CHECK(dd_resume_homes(sim, &moved));
     } else {
-        EQP_TRY(eqp_balancer_begin(sim->balancer, &advice, message));
-        EQP_TRY(follow(sim, &advice, &moved));
+        DD_CHECK(eqp_balancer_begin(sim->balancer, &advice, message));
+        DD_CHECK(follow(sim, &advice, &moved));
     }
     sim->work.row.common.balance_seconds = eqp_cpu_seconds_since(begin);
-done:
-    return code;
+    return EQP_OK;
 }
 
 int dd_balance_weigh(dd_simulation *sim, bool *made, eqp_message *message)
 {
     const unsigned weighs = sim->settings->run.method->flags & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS);
     eqp_rank_row *row = &sim->work.row.common;
-    int code = EQP_OK;
 
     *made = sim->boxes == NULL && weighs != 0 && !sim->resumes;
     if (*made) {
-        EQP_TRY(eqp_balancer_learn(sim->balancer, sim->evaluator.timings));
+        DD_CHECK(eqp_balancer_learn(sim->balancer, sim->evaluator.timings));
         const double begin = eqp_cpu_seconds();
-        EQP_TRY(make_map(sim, message));
-        EQP_TRY(dd_plan(sim));
+        DD_CHECK(make_map(sim, message));
+        DD_CHECK(dd_plan(sim));
         row->balance_seconds += eqp_cpu_seconds_since(begin);
         /* The recorded forces are those of the new map. */
         eqp_timings_clear(sim->evaluator.timings);
@@ -108,8 +96,7 @@ int dd_balance_weigh(dd_simulation *sim, bool *made, eqp_message *message)
         memset(sim->work.count, 0, sizeof sim->work.count);
         memset(sim->work.mapped, 0, sizeof sim->work.mapped);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Direction in which walls move, see dd_walls_turn(), at the interval of the control file or the command line. A round
@@ -136,19 +123,15 @@ int dd_balance_follow(dd_simulation *sim)
 
 static int move_walls(dd_simulation *sim, int turn)
 {
-    double *loads = NULL;
-    int code;
+    DD_FREED double *loads = NULL;
 
-    EQP_TRY(eqp_agree(sim->comm, eqp_array_create(&loads, sim->domain.nranks, sizeof *loads), NULL));
+    DD_CHECK(eqp_agree(sim->comm, eqp_array_create(&loads, sim->domain.nranks, sizeof *loads), NULL));
     if (MPI_Allgather(&sim->box_load, 1, MPI_DOUBLE, loads, 1, MPI_DOUBLE, sim->comm) != MPI_SUCCESS) {
-        EQP_TRY(EQP_ERR_MPI);
+        DD_CHECK(EQP_ERR_MPI);
     }
-    EQP_TRY(eqp_agree(sim->comm, dd_walls_move(&sim->domain, sim->cells, loads, turn, sim->boxes), NULL));
+    DD_CHECK(eqp_agree(sim->comm, dd_walls_move(&sim->domain, sim->cells, loads, turn, sim->boxes), NULL));
     sim->work.walls_moved = true;
-    EQP_TRY(dd_balance_follow(sim));
-done:
-    free(loads);
-    return code;
+    return dd_balance_follow(sim);
 }
 
 int dd_balance(dd_simulation *sim, eqp_message *message)
@@ -156,21 +139,19 @@ int dd_balance(dd_simulation *sim, eqp_message *message)
     const double begin = eqp_cpu_seconds();
     const int turn = sim->boxes != NULL ? walls_due(sim) : -1;
     eqp_advice keep;
-    int code = EQP_OK;
 
     sim->work = (dd_work){.begin = 0};
     if (sim->boxes == NULL && !eqp_balancer_due(sim->balancer)) {
-        EQP_TRY(
+        DD_CHECK(
             eqp_balancer_advise(sim->balancer, steps_left(sim), &keep, NULL)); /* a restart may end at another step */
     } else if (sim->boxes == NULL || turn >= 0) {
-        EQP_TRY(eqp_agree(sim->comm, sim->failed, NULL));
-        EQP_TRY(sim->boxes != NULL ? move_walls(sim, turn) : make_map(sim, message));
-        EQP_TRY(dd_plan(sim));
+        DD_CHECK(eqp_agree(sim->comm, sim->failed, NULL));
+        DD_CHECK(sim->boxes != NULL ? move_walls(sim, turn) : make_map(sim, message));
+        DD_CHECK(dd_plan(sim));
         sim->work.row.common.balance_seconds += eqp_cpu_seconds_since(begin);
     }
     sim->work.begin = eqp_busy_seconds();
-done:
-    return code;
+    return EQP_OK;
 }
 
 void dd_work_add(dd_work *work, const dd_evaluator *evaluator)
@@ -312,17 +293,13 @@ int dd_walls_move(const dd_domain *domain, const int64_t cells[3], const double 
 
 int dd_walls_settle(dd_domain *domain, const eqp_boxes *boxes, dd_moved *moved)
 {
-    int *dest = NULL;
-    int code;
+    DD_FREED int *dest = NULL;
 
-    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL));
+    DD_CHECK(eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL));
     for (int64_t i = 0; i < domain->network.n; i++) {
         dest[i] = eqp_boxes_find(boxes, domain->network.node[i].x);
     }
-    EQP_TRY(dd_domain_migrate(domain, dest, moved));
-done:
-    free(dest);
-    return code;
+    return dd_domain_migrate(domain, dest, moved);
 }
 
 /* A node's curve key, its index in the map's table of owners (-1: none) and its home. */
@@ -330,18 +307,15 @@ static int node_runs(const dd_simulation *sim, app_run_of_keys **runs)
 {
     const dd_network *network = &sim->domain.network;
     app_run_of_keys *made = NULL;
-    uint64_t *key = NULL;
-    int code;
+    DD_FREED uint64_t *key = NULL;
 
-    EQP_TRY(dd_keys(&sim->domain, &key));
-    EQP_TRY(eqp_array_create(&made, network->n, sizeof *made));
+    DD_CHECK(dd_keys(&sim->domain, &key));
+    DD_CHECK(eqp_array_create(&made, network->n, sizeof *made));
     for (int64_t i = 0; i < network->n; i++) {
         made[i] = (app_run_of_keys){key[i], {network->node[i].split, sim->domain.rank}};
     }
     *runs = made;
-done:
-    free(key);
-    return code;
+    return EQP_OK;
 }
 
 int dd_resume_write(const dd_simulation *sim, char **lines)

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "problem.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
 #include <limits.h>
-#include <stdlib.h>
 
 /* Counts pairs of a segment with a cell; in its own cell, with the segments after it. */
 static void meet(const dd_node_pairs *node_pairs, int64_t local, bool own, int64_t cell, dd_meeting *meeting)
@@ -69,14 +65,10 @@ done:
 
 static int create_arrays(dd_node_pairs *node_pairs)
 {
-    int code;
-
-    EQP_TRY(eqp_array_create(&node_pairs->first, node_pairs->n + 1, sizeof *node_pairs->first));
-    EQP_TRY(eqp_array_create(&node_pairs->cell, node_pairs->n + node_pairs->halo->nghosts, sizeof *node_pairs->cell));
-    EQP_TRY(eqp_array_create(&node_pairs->of_node, node_pairs->n, sizeof *node_pairs->of_node));
-    EQP_TRY(eqp_array_create(&node_pairs->meeting, node_pairs->n, sizeof *node_pairs->meeting));
-done:
-    return code;
+    DD_CHECK(eqp_array_create(&node_pairs->first, node_pairs->n + 1, sizeof *node_pairs->first));
+    DD_CHECK(eqp_array_create(&node_pairs->cell, node_pairs->n + node_pairs->halo->nghosts, sizeof *node_pairs->cell));
+    DD_CHECK(eqp_array_create(&node_pairs->of_node, node_pairs->n, sizeof *node_pairs->of_node));
+    return eqp_array_create(&node_pairs->meeting, node_pairs->n, sizeof *node_pairs->meeting);
 }
 
 /* Pairs of a node as the evaluation counted them; recounted if ranks share the node. */
@@ -121,45 +113,40 @@ static int fill(dd_node_pairs *node_pairs)
 {
     const dd_stage *stage = node_pairs->stage;
     int64_t own = 0;
-    int code;
 
-    EQP_TRY(node_pairs->evaluator->of_nodes == node_pairs->n ? EQP_OK : EQP_ERR_STATE);
-    EQP_TRY(stage->grid.ncells > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
-    EQP_TRY(create_arrays(node_pairs));
+    DD_CHECK(node_pairs->evaluator->of_nodes == node_pairs->n ? EQP_OK : EQP_ERR_STATE);
+    DD_CHECK(stage->grid.ncells > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
+    DD_CHECK(create_arrays(node_pairs));
     for (int64_t i = 0; i < node_pairs->n; i++) { /* as own segments lie */
-        if (own < stage->nown && stage->own_node[own] == i) {
+        if (own < stage->nown && stage->own[own].node == i) {
             node_pairs->cell[i] = (int)dd_stage_cell(stage, stage->own_local[own]);
         }
-        while (own < stage->nown && stage->own_node[own] == i) {
+        while (own < stage->nown && stage->own[own].node == i) {
             own++;
         }
         node_pairs->first[i + 1] = own;
-        EQP_TRY(count_whole(node_pairs, i));
+        DD_CHECK(count_whole(node_pairs, i));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int dd_node_pairs_take(dd_domain *domain, const dd_halo *halo, const dd_stage *stage, const dd_evaluator *evaluator,
                        dd_node_pairs *node_pairs)
 {
     int64_t nsplit = 0;
-    int code;
 
     *node_pairs =
         (dd_node_pairs){.domain = domain, .halo = halo, .evaluator = evaluator, .stage = stage, .n = domain->network.n};
     for (int64_t i = 0; i < node_pairs->n; i++) {
         nsplit += domain->network.node[i].split >= 0;
     }
-    EQP_TRY(eqp_sum_int64(domain->comm, 1, &nsplit));
+    DD_CHECK(eqp_sum_int64(domain->comm, 1, &nsplit));
     if (nsplit > 0) {
         node_pairs->stage = &node_pairs->whole;
-        EQP_TRY(fetch_whole(domain, halo, stage->grid.n, &node_pairs->whole));
+        DD_CHECK(fetch_whole(domain, halo, stage->grid.n, &node_pairs->whole));
     }
-    EQP_TRY(eqp_agree(domain->comm, fill(node_pairs), NULL));
-    EQP_TRY(dd_halo_spread(halo, node_pairs->cell, node_pairs->cell + node_pairs->n));
-done:
-    return code;
+    DD_CHECK(eqp_agree(domain->comm, fill(node_pairs), NULL));
+    return dd_halo_spread(halo, node_pairs->cell, node_pairs->cell + node_pairs->n);
 }
 
 void dd_node_pairs_free(dd_node_pairs *node_pairs)

@@ -5,12 +5,7 @@
 #include "../simulation.h"
 #include "balance.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Wall moves before their load counts, since each is small. Walls do not come to rest: the best of the last WALL_CHOICE
  * positions is taken. */
@@ -115,21 +110,19 @@ static int weigh_boxes(const dd_problem *p, const eqp_boxes *boxes, const weighe
 static int move_boxes(const dd_problem *p, const weighed *owners, double *loads, eqp_boxes *boxes, eqp_boxes **best)
 {
     double most = 0.0, least = INFINITY;
-    int code;
 
-    EQP_TRY(weigh_boxes(p, boxes, owners, loads, &most));
+    DD_CHECK(weigh_boxes(p, boxes, owners, loads, &most));
     for (int move = 1; move <= WALL_MOVES; move++) {
-        EQP_TRY(eqp_agree(p->sim->comm, dd_walls_move(&p->sim->domain, p->sim->cells, loads, -1, boxes), NULL));
-        EQP_TRY(weigh_boxes(p, boxes, owners, loads, &most));
+        DD_CHECK(eqp_agree(p->sim->comm, dd_walls_move(&p->sim->domain, p->sim->cells, loads, -1, boxes), NULL));
+        DD_CHECK(weigh_boxes(p, boxes, owners, loads, &most));
         if (move > WALL_MOVES - WALL_CHOICE && most < least) {
             eqp_boxes_free(*best);
             *best = NULL;
             least = most;
-            EQP_TRY(eqp_agree(p->sim->comm, eqp_boxes_copy(boxes, best), NULL));
+            DD_CHECK(eqp_agree(p->sim->comm, eqp_boxes_copy(boxes, best), NULL));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int assign(void *user, const eqp_method *method, int nparts, const double *speed, int64_t n,

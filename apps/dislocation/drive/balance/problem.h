@@ -8,10 +8,6 @@
 
 #include <equipoise/survey.h>
 
-#include <mpi.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 /* ---- Pairs of every own node's segments by source cell, which is all that a trace needs of the forces. Near-parallel
  * pairs cost more and depend on positions, so pairs are counted one by one, once per state of the network, and only for
  * nodes that a method considers sharing. */

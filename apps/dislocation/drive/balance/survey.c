@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "problem.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
 #include <equipoise/more/curve.h>
 #include <equipoise/units.h>
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* x: [3][n]. */
 static int make_keys(const dd_domain *domain, int64_t n, const double *x, uint64_t *keys)
@@ -21,20 +17,16 @@ static int make_keys(const dd_domain *domain, int64_t n, const double *x, uint64
 int dd_keys(const dd_domain *domain, uint64_t **keys)
 {
     const int64_t n = domain->network.n;
-    double *x = NULL;
-    int code;
+    DD_FREED double *x = NULL;
 
-    EQP_TRY(eqp_array_create(&x, 3 * n, sizeof *x));
-    EQP_TRY(eqp_array_create(keys, n, sizeof **keys));
+    DD_CHECK(eqp_array_create(&x, 3 * n, sizeof *x));
+    DD_CHECK(eqp_array_create(keys, n, sizeof **keys));
     for (int64_t i = 0; i < n; i++) {
         for (int d = 0; d < 3; d++) {
             x[d * n + i] = domain->network.node[i].x[d];
         }
     }
-    EQP_TRY(make_keys(domain, n, x, *keys));
-done:
-    free(x);
-    return code;
+    return make_keys(domain, n, x, *keys);
 }
 
 int dd_usual_aspect(const dd_domain *domain, const dd_stage *stage, double *aspect)
@@ -44,7 +36,7 @@ int dd_usual_aspect(const dd_domain *domain, const dd_stage *stage, double *aspe
     int code = eqp_agree(domain->comm, eqp_array_create(&owners, ncells, sizeof *owners), NULL);
 
     for (int64_t s = 0; s < stage->nown && code == EQP_OK; s++) { /* by node */
-        const int64_t node = stage->own_node[s];
+        const int64_t node = stage->own[s].node;
         owners[dd_stage_cell(stage, stage->own_local[s])] += node != last;
         last = node;
     }
@@ -225,7 +217,7 @@ static int add_nodes(const surveyor *s, const uint64_t *keys)
 
     for (int64_t node = 0; node < s->domain->network.n && code == EQP_OK; node++) { /* in the order of own segments */
         const int64_t first = own;
-        while (own < stage->nown && stage->own_node[own] == node) {
+        while (own < stage->nown && stage->own[own].node == node) {
             own++;
         }
         code = add_node(s, node, keys[node], first, own - first);
@@ -265,20 +257,16 @@ static int share_keys(const surveyor *s, uint64_t **keys)
 {
     const dd_stage *stage = s->stage;
     const int64_t n = stage->shares.n;
-    double *x = NULL;
-    int code;
+    DD_FREED double *x = NULL;
 
-    EQP_TRY(eqp_array_create(&x, 3 * n, sizeof *x));
-    EQP_TRY(eqp_array_create(keys, n, sizeof **keys));
+    DD_CHECK(eqp_array_create(&x, 3 * n, sizeof *x));
+    DD_CHECK(eqp_array_create(keys, n, sizeof **keys));
     for (int64_t t = 0; t < stage->ntargets; t++) {
         for (int d = 0; d < 3 && stage->target[t].share >= 0; d++) {
             x[d * n + stage->target[t].share] = stage->columns.at[d][stage->target[t].local];
         }
     }
-    EQP_TRY(make_keys(s->domain, n, x, *keys));
-done:
-    free(x);
-    return code;
+    return make_keys(s->domain, n, x, *keys);
 }
 
 static int add_shares(const surveyor *s)
@@ -316,7 +304,7 @@ static int count_pins(const surveyor *s, int64_t sum[2])
         int64_t sources[DD_GRID_SOURCES], own = 0, last = -1;
         const int n = dd_grid_sources(&stage->grid, c, sources);
         for (int64_t j = stage->cell_first[c]; j < stage->cell_first[c + 1]; j++) {
-            const int64_t node = stage->source[j] < 0 ? -1 : stage->own_node[stage->source[j]];
+            const int64_t node = stage->source[j] < 0 ? -1 : stage->own[stage->source[j]].node;
             own += node >= 0 && node != last;
             last = node;
         }
@@ -335,18 +323,16 @@ static int choose_pins(surveyor *s)
 {
     const uint64_t below = eqp_survey_pin_below(s->survey);
     int64_t sum[2] = {0, 0};
-    int code = EQP_OK;
 
     s->pin_below = below;
     if (below > 0 && below < UINT64_MAX) { /* the same on all ranks */
-        EQP_TRY(eqp_agree(s->domain->comm, count_pins(s, sum), NULL));
-        EQP_TRY(eqp_sum_int64(s->domain->comm, 2, sum));
+        DD_CHECK(eqp_agree(s->domain->comm, count_pins(s, sum), NULL));
+        DD_CHECK(eqp_sum_int64(s->domain->comm, 2, sum));
         if (sum[1] > sum[0]) {
             s->pin_below = (uint64_t)((double)below * (double)sum[0] / (double)sum[1]);
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int add_all(surveyor *s, const uint64_t *keys)

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "problem.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
-#include <stdlib.h>
-
 #define PART_BITS 16
 
 int64_t dd_tally_number(int64_t high, int part)
@@ -25,17 +20,14 @@ int dd_tally_part(int64_t number)
 
 int dd_tally_add(dd_tallies *list, int64_t number, int64_t amount, int64_t ends)
 {
-    int code = EQP_OK;
-
     if (list->n > 0 && list->of[list->n - 1].number == number) {
         list->of[list->n - 1].amount += amount;
         list->of[list->n - 1].ends += ends;
         return EQP_OK;
     }
-    EQP_TRY(eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of));
+    DD_CHECK(eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of));
     list->of[list->n++] = (dd_tally){number, amount, ends};
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int by_number(const void *left, const void *right)

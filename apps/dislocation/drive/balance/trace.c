@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "problem.h"
 
-#include "../outbox.h"
-
 #include "../../../shell/run_files.h"
 #include "../stage/grid.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
 #include <equipoise/more/whatif.h>
 
 #include <limits.h>
-#include <stdlib.h>
 
 const int dd_phase_back[DD_PHASES] = {[DD_PHASE_FORCES] = 1};
 const int dd_phase_ghosts[DD_PHASES] = {[DD_PHASE_SEGMENTS] = 1};
@@ -83,12 +78,8 @@ static int need_cell(tracer *t, eqp_needs *needs, int64_t cell, int part)
 /* A part needs a block of segments, out and back. */
 static int need_block(const tracer *t, int64_t block, int part)
 {
-    int code;
-
-    EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_SEGMENTS, block, part));
-    EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_FORCES, block, part));
-done:
-    return code;
+    DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_SEGMENTS, block, part));
+    return eqp_evaluation_need(t->evaluation, DD_PHASE_FORCES, block, part);
 }
 
 static int trace_whole(tracer *t, int64_t node)
@@ -112,10 +103,9 @@ static int trace_split(tracer *t, int64_t node)
     int part[DD_GRID_SOURCES];
     const int n = dd_grid_sources(grid, cell, cells);
     const dd_meeting *meeting;
-    int code;
 
     (void)dd_share_ranks(grid, t->map, -1 - t->placement[node].tag, cell, part);
-    EQP_TRY(dd_node_pairs_meet(node_pairs, node, &meeting));
+    DD_CHECK(dd_node_pairs_meet(node_pairs, node, &meeting));
     const dd_counts own = {.of = {[DD_KIND_SEGMENT] = node_pairs->of_node[node].of[DD_KIND_SEGMENT]}};
     add_work(&t->load[home], &own);
     note_meanwhile(t, node, home, &own);
@@ -125,33 +115,30 @@ static int trace_split(tracer *t, int64_t node)
                                        [DD_KIND_RUN] = meeting[c].runs}};
         add_work(&t->load[part[c]], &work);
         note_meanwhile(t, node, part[c], &work);
-        EQP_TRY(need_cell(t, t->needed, cells[c], part[c]));
+        DD_CHECK(need_cell(t, t->needed, cells[c], part[c]));
         if (t->whole != NULL && part[c] != home) {
-            EQP_TRY(need_block(t, dd_tally_number(cell, home), part[c]));
+            DD_CHECK(need_block(t, dd_tally_number(cell, home), part[c]));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Work of this rank's nodes, and the homes of their segments. */
 static int trace_nodes(tracer *t)
 {
     const dd_node_pairs *node_pairs = t->node_pairs;
-    int code = EQP_OK;
 
     for (int64_t i = 0; i < node_pairs->n; i++) {
         const int64_t nsegments = node_pairs->first[i + 1] - node_pairs->first[i];
         if (nsegments > 0) { /* else its neighbours own all of its segments */
-            EQP_TRY(t->placement[i].tag < 0 ? trace_split(t, i) : trace_whole(t, i));
+            DD_CHECK(t->placement[i].tag < 0 ? trace_split(t, i) : trace_whole(t, i));
         }
         if (nsegments > 0 && t->whole != NULL) {
             const int64_t number = dd_tally_number(node_pairs->cell[i], t->placement[i].home);
-            EQP_TRY(dd_tally_add(&t->lives, number, nsegments, 0));
+            DD_CHECK(dd_tally_add(&t->lives, number, nsegments, 0));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Work of the far field. This rank traces a range of the parts. */
@@ -170,19 +157,16 @@ static void trace_far(tracer *t)
 
 static int declare_loads(const tracer *t, const eqp_cost_fit *costs)
 {
-    int code = EQP_OK;
-
     for (int p = 0; p < t->nparts; p++) {
-        EQP_TRY(eqp_evaluation_load(t->evaluation, p, eqp_cost_fit_predict(costs, t->load[p].of)));
+        DD_CHECK(eqp_evaluation_load(t->evaluation, p, eqp_cost_fit_predict(costs, t->load[p].of)));
         if (t->early != NULL) {
-            EQP_TRY(eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_SEGMENTS, p,
-                                             eqp_cost_fit_predict(costs, t->early[p].of)));
-            EQP_TRY(eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_MOMENTS, p,
-                                             eqp_cost_fit_predict(costs, t->late[p].of)));
+            DD_CHECK(eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_SEGMENTS, p,
+                                              eqp_cost_fit_predict(costs, t->early[p].of)));
+            DD_CHECK(eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_MOMENTS, p,
+                                              eqp_cost_fit_predict(costs, t->late[p].of)));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Finds the parts that hold the segments of every cell, by the nodes of all ranks. */
@@ -219,20 +203,18 @@ done:
 static int spread_whole(tracer *t)
 {
     eqp_needs_view at;
-    int code;
 
-    EQP_TRY(eqp_needs_view_get(t->whole, &at));
+    DD_CHECK(eqp_needs_view_get(t->whole, &at));
     for (int64_t b = 0; b < at.nblocks; b++) {
         int64_t cells[DD_GRID_SOURCES];
         const int n = dd_grid_sources(&t->node_pairs->stage->grid, at.block[b], cells);
         for (int64_t i = at.first[b]; i < at.first[b + 1]; i++) {
             for (int c = 0; c < n; c++) {
-                EQP_TRY(eqp_needs_add(t->needed, 1, &cells[c], &at.part[i]));
+                DD_CHECK(eqp_needs_add(t->needed, 1, &cells[c], &at.part[i]));
             }
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int gather_needs(tracer *t)
@@ -269,17 +251,15 @@ done:
 static int declare_block(const tracer *t, const dd_tally *lives, int64_t nparts, const int *part)
 {
     const int home = dd_tally_part(lives->number);
-    int code;
 
-    EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_SEGMENTS, lives->number, DD_END_BYTES * lives->ends,
-                                 lives->amount, home));
-    EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_FORCES, lives->number, FORCE_BYTES * lives->amount,
-                                 lives->amount, home));
+    DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_SEGMENTS, lives->number, DD_END_BYTES * lives->ends,
+                                  lives->amount, home));
+    DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_FORCES, lives->number, FORCE_BYTES * lives->amount,
+                                  lives->amount, home));
     for (int64_t i = 0; i < nparts; i++) {
-        EQP_TRY(part[i] != home ? need_block(t, lives->number, part[i]) : EQP_OK);
+        DD_CHECK(part[i] != home ? need_block(t, lives->number, part[i]) : EQP_OK);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* The parts in which a cell's segments live, ascending. */
@@ -308,32 +288,28 @@ static int declare_chunk(const tracer *t, int64_t cell, int64_t chunk, int home,
     const int owner = dd_far_parts_owner(far, cell / far->sizes.ncells * far->nchunks + chunk);
     const int64_t in = dd_far_parts_chunk(far, far->sizes.nmoments, chunk).n * (int64_t)sizeof(double);
     const int64_t out = dd_far_parts_chunk(far, far->sizes.nlocal, chunk).n * (int64_t)sizeof(double);
-    int code;
 
-    EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_MOMENTS, block, in, 0, home));
-    EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_MOMENTS, block, owner));
-    EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_FIELDS, block, out, 0, owner));
+    DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_MOMENTS, block, in, 0, home));
+    DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_MOMENTS, block, owner));
+    DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_FIELDS, block, out, 0, owner));
     for (int64_t i = 0; i < lives->n; i++) {
-        EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_FIELDS, block, dd_tally_part(lives->of[i].number)));
+        DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_FIELDS, block, dd_tally_part(lives->of[i].number)));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int declare_far(const tracer *t, int64_t cell, const cell_homes *lives)
 {
     const int home = choose_home(lives);
-    int code = EQP_OK;
 
     for (int64_t i = 0; i < lives->n; i++) {
         const int64_t number = lives->of[i].number;
-        EQP_TRY(dd_tally_part(number) != home ? need_block(t, number, home) : EQP_OK);
+        DD_CHECK(dd_tally_part(number) != home ? need_block(t, number, home) : EQP_OK);
     }
     for (int64_t c = 0; c < t->far.nchunks; c++) {
-        EQP_TRY(declare_chunk(t, cell, c, home, lives));
+        DD_CHECK(declare_chunk(t, cell, c, home, lives));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Columns of wave numbers between parts. This rank declares every nranks-th item. */
@@ -341,7 +317,6 @@ static int declare_columns(const tracer *t)
 {
     const dd_far_parts *far = &t->far;
     const int64_t nitems = far->nparts == 0 ? 0 : far->sizes.nplanes * far->nchunks;
-    int code = EQP_OK;
 
     for (int64_t i = t->node_pairs->domain->rank; i < nitems; i += t->node_pairs->domain->nranks) {
         const int owner = dd_far_parts_owner(far, i);
@@ -350,14 +325,13 @@ static int declare_columns(const tracer *t)
         for (int p = 0; p < far->nparts; p++) {
             const int64_t block = i * far->nparts + p;
             const int64_t bytes = dd_far_parts_columns(far, p).n * 2 * (int64_t)sizeof(double);
-            EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_COLUMNS, block, bytes * in, 0, owner));
-            EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_COLUMNS, block, p));
-            EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_PLANES, block, bytes * out, 0, p));
-            EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_PLANES, block, owner));
+            DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_COLUMNS, block, bytes * in, 0, owner));
+            DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_COLUMNS, block, p));
+            DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_PLANES, block, bytes * out, 0, p));
+            DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_PLANES, block, owner));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int declare_far_cells(const tracer *t)
@@ -459,28 +433,21 @@ done:
 
 static int declare_cells(const tracer *t)
 {
-    int code;
-
-    EQP_TRY(declare_segments(t));
-    EQP_TRY(declare_far_cells(t));
-    EQP_TRY(declare_columns(t));
-done:
-    return code;
+    DD_CHECK(declare_segments(t));
+    DD_CHECK(declare_far_cells(t));
+    return declare_columns(t);
 }
 
 static int trace_segments(tracer *t)
 {
     const MPI_Comm comm = t->node_pairs->domain->comm;
-    int code;
 
-    EQP_TRY(eqp_agree(comm, spread_whole(t), NULL));
+    DD_CHECK(eqp_agree(comm, spread_whole(t), NULL));
     eqp_needs_free(t->whole);
     t->whole = NULL;
-    EQP_TRY(gather_needs(t));
-    EQP_TRY(dd_tallies_gather(comm, &t->lives));
-    EQP_TRY(eqp_agree(comm, declare_cells(t), NULL));
-done:
-    return code;
+    DD_CHECK(gather_needs(t));
+    DD_CHECK(dd_tallies_gather(comm, &t->lives));
+    return eqp_agree(comm, declare_cells(t), NULL);
 }
 
 /* A node's position goes to the homes of its neighbours; so do forces on the far ends of its own segments. */
@@ -490,40 +457,35 @@ static int declare_node(tracer *t, int64_t i, int64_t block)
     const dd_halo *halo = t->node_pairs->halo;
     const int home = t->placement[i].home;
     bool declared = false;
-    int code;
 
-    EQP_TRY(eqp_evaluation_held(t->evaluation, home, 1));
+    DD_CHECK(eqp_evaluation_held(t->evaluation, home, 1));
     for (int k = 0; k < node->narms; k++) {
         const int other = home_at(t, halo->place[halo->first[i] + k]);
         if (other == home) {
             continue;
         }
         if (!declared) {
-            EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_NODES, block, NODE_BYTES, 0, home));
+            DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_NODES, block, NODE_BYTES, 0, home));
             declared = true;
         }
-        EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_NODES, block, other));
+        DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_NODES, block, other));
         if (node->tag < node->arm[k].tag) {
-            EQP_TRY(dd_tally_add(&t->arms, dd_tally_number(home, other), ARM_BYTES, 0));
+            DD_CHECK(dd_tally_add(&t->arms, dd_tally_number(home, other), ARM_BYTES, 0));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Forces on arms between parts that this rank has summed. */
 static int declare_arms(const tracer *t)
 {
-    int code = EQP_OK;
-
     for (int64_t i = 0; i < t->arms.n; i++) {
         const int64_t number = t->arms.of[i].number;
-        EQP_TRY(eqp_evaluation_block(t->evaluation, DD_PHASE_ARMS, number, t->arms.of[i].amount, 0,
-                                     (int)dd_tally_high(number)));
-        EQP_TRY(eqp_evaluation_need(t->evaluation, DD_PHASE_ARMS, number, dd_tally_part(number)));
+        DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_ARMS, number, t->arms.of[i].amount, 0,
+                                      (int)dd_tally_high(number)));
+        DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_ARMS, number, dd_tally_part(number)));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int trace_arms(tracer *t)

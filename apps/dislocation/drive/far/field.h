@@ -28,17 +28,15 @@ typedef struct dd_field {
 
 /* Allocates memory for homes. *field: zeroed or freed. Local. */
 int dd_field_open(const dd_domain *domain, const dd_grid *grid, dd_field *field);
-/* begin and end find the homes without waiting in between; end may return EQP_ERR_MEMORY on this rank alone.
- * Collective. */
-int dd_field_begin(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, dd_field *field);
+/* begin and end find the homes without waiting in between; end may return EQP_ERR_MEMORY on this rank alone. cell: [n]
+ * of the own segments. Collective. */
+int dd_field_begin(const dd_domain *domain, int64_t n, const int64_t *cell, const dd_grid *grid, dd_field *field);
 int dd_field_end(const dd_domain *domain, const dd_grid *grid, dd_field *field);
 /* Plans the routes. Collective. */
 int dd_field_plan(const dd_domain *domain, dd_field *field);
 /* Collective. */
 void dd_field_free(dd_field *field);
 
-/* Starts sending moments[], which the caller has filled. Collective. */
-int dd_field_start(dd_field *field);
 /* Receives the moments of this rank's items. Collective. */
 int dd_field_take_moments(dd_field *field, dd_waves *waves);
 /* Sends local expansions of this rank's items to the ranks that need them. Collective. */

@@ -3,13 +3,6 @@
 
 #include "../../../shell/run_files.h"
 #include "../../../shell/signals.h"
-#include "../outbox.h"
-
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
-#include <stdlib.h>
-#include <string.h>
 
 /* Fewest cells of a part; with fewer, messages cost more than work. */
 #define LEAST_CELLS 32
@@ -101,14 +94,9 @@ static int64_t before(const dd_waves *w, bool local, int64_t item)
     return n;
 }
 
-double *dd_waves_moments(const dd_waves *waves, int64_t item)
+double *dd_waves_item(const dd_waves *waves, bool local, int64_t item)
 {
-    return waves->moments + before(waves, false, item) * waves->parts.sizes.ncells;
-}
-
-double *dd_waves_local(const dd_waves *waves, int64_t item)
-{
-    return waves->local + before(waves, true, item) * waves->parts.sizes.ncells;
+    return (local ? waves->local : waves->moments) + before(waves, local, item) * waves->parts.sizes.ncells;
 }
 
 void dd_waves_clear(dd_waves *waves)
@@ -122,22 +110,20 @@ static int create_numbers(dd_waves *w)
 {
     const dd_far_sizes *s = &w->parts.sizes;
     const int64_t end = w->items.first + w->items.n, in = before(w, false, end), out = before(w, true, end);
-    int code;
 
-    EQP_TRY(eqp_array_create(&w->kernel, w->columns.n * s->nkernel, sizeof *w->kernel));
-    EQP_TRY(eqp_array_create(&w->moments, in * s->ncells, sizeof *w->moments));
-    EQP_TRY(eqp_array_create(&w->local, out * s->ncells, sizeof *w->local));
-    EQP_TRY(eqp_array_create(&w->planes_out, in * s->ncolumns * 2, sizeof *w->planes_out));
-    EQP_TRY(eqp_array_create(&w->columns_out, s->nplanes * s->nlocal * w->columns.n * 2, sizeof *w->columns_out));
-    EQP_TRY(eqp_array_create(&w->plane, (s->nlocal / w->parts.nchunks + 1) * s->ncolumns * 2, sizeof *w->plane));
-    EQP_TRY(eqp_array_create(&w->scratch, s->nraw > s->nfield ? s->nraw : s->nfield, sizeof *w->scratch));
-    EQP_TRY(eqp_array_create(&w->at, 2 * nitems(&w->parts), sizeof *w->at));
-    EQP_TRY(eqp_array_create(&w->run, 2 * (int64_t)w->parts.nchunks, sizeof *w->run));
+    DD_CHECK(eqp_array_create(&w->kernel, w->columns.n * s->nkernel, sizeof *w->kernel));
+    DD_CHECK(eqp_array_create(&w->moments, in * s->ncells, sizeof *w->moments));
+    DD_CHECK(eqp_array_create(&w->local, out * s->ncells, sizeof *w->local));
+    DD_CHECK(eqp_array_create(&w->planes_out, in * s->ncolumns * 2, sizeof *w->planes_out));
+    DD_CHECK(eqp_array_create(&w->columns_out, s->nplanes * s->nlocal * w->columns.n * 2, sizeof *w->columns_out));
+    DD_CHECK(eqp_array_create(&w->plane, (s->nlocal / w->parts.nchunks + 1) * s->ncolumns * 2, sizeof *w->plane));
+    DD_CHECK(eqp_array_create(&w->scratch, s->nraw > s->nfield ? s->nraw : s->nfield, sizeof *w->scratch));
+    DD_CHECK(eqp_array_create(&w->at, 2 * nitems(&w->parts), sizeof *w->at));
+    DD_CHECK(eqp_array_create(&w->run, 2 * (int64_t)w->parts.nchunks, sizeof *w->run));
     for (int64_t c = 0; c < w->columns.n; c++) {
-        EQP_TRY(dd_far_kernel(w->far, w->columns.first + c, w->kernel + c * s->nkernel));
+        DD_CHECK(dd_far_kernel(w->far, w->columns.first + c, w->kernel + c * s->nkernel));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Sets the places of columns; those of moments change at every exchange. */
@@ -159,12 +145,11 @@ static void set_runs(dd_waves *w)
     }
 }
 
-/* Out: a block for each own item and each part with columns; back: one for each item. code: of this rank so far. */
+/* Out: a block for each own item and each part with columns; back: one for each item. */
 static int plan(const dd_domain *domain, int code, dd_waves *w)
 {
-    dd_blocks out = {.n = 0}, back = {.n = 0};
+    dd_blocks out = {.code = code}, back = {.code = code};
 
-    dd_blocks_fail(&out, code);
     for (int64_t i = w->items.first; i < w->items.first + w->items.n; i++) {
         for (int p = 0; p < w->parts.nparts && dd_far_parts_columns(&w->parts, p).n > 0; p++) {
             dd_blocks_add(&out, i, dd_far_parts_columns(&w->parts, p).n * 2 * chunk_of(w, false, i).n * BYTES);
@@ -187,23 +172,27 @@ done:
     return code;
 }
 
+static int create(const dd_domain *domain, const dd_medium *medium, const dd_grid *grid, dd_waves *w)
+{
+    memcpy(w->n, grid->n, sizeof w->n);
+    w->rank = domain->rank;
+    w->items = dd_far_parts_items(&w->parts, domain->rank);
+    w->columns = dd_far_parts_columns(&w->parts, domain->rank);
+    DD_CHECK(dd_far_create(medium, grid->low, domain->edge, grid->n, grid->far_order, &w->far));
+    DD_CHECK(create_numbers(w));
+    set_runs(w);
+    return EQP_OK;
+}
+
 int dd_waves_create(const dd_domain *domain, const dd_medium *medium, const dd_grid *grid, dd_waves **waves)
 {
-    dd_waves *w = NULL, none = {.far = NULL};
+    dd_waves none = {.far = NULL}, *w = NULL;
     int code = eqp_array_create(&w, 1, sizeof *w);
 
     dd_far_parts_init(&none.parts, grid, domain->nranks);
     if (code == EQP_OK) {
         w->parts = none.parts;
-        memcpy(w->n, grid->n, sizeof w->n);
-        w->rank = domain->rank;
-        w->items = dd_far_parts_items(&w->parts, domain->rank);
-        w->columns = dd_far_parts_columns(&w->parts, domain->rank);
-        code = dd_far_create(medium, grid->low, domain->edge, grid->n, grid->far_order, &w->far);
-        code = code == EQP_OK ? create_numbers(w) : code;
-    }
-    if (code == EQP_OK) {
-        set_runs(w);
+        code = create(domain, medium, grid, w);
     }
     code = plan(domain, code, w != NULL ? w : &none);
     if (code != EQP_OK) {
@@ -217,19 +206,14 @@ int dd_waves_create(const dd_domain *domain, const dd_medium *medium, const dd_g
 void dd_waves_free(dd_waves *waves)
 {
     if (waves != NULL) {
+        void *owned[] = {waves->kernel, waves->moments, waves->local, waves->planes_out, waves->columns_out,
+                         waves->plane,  waves->scratch, waves->at,    waves->run,        waves};
         eqp_route_free(waves->to_columns);
         eqp_route_free(waves->to_planes);
         dd_far_free(waves->far);
-        free(waves->kernel);
-        free(waves->moments);
-        free(waves->local);
-        free(waves->planes_out);
-        free(waves->columns_out);
-        free(waves->plane);
-        free(waves->scratch);
-        free(waves->at);
-        free(waves->run);
-        free(waves);
+        for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+            free(owned[i]);
+        }
     }
 }
 
@@ -240,25 +224,21 @@ static double *own_columns(const dd_waves *w, int64_t item)
 
 static int forward(dd_waves *w)
 {
-    int code = EQP_OK;
-
-    for (int64_t i = w->items.first; i < w->items.first + w->items.n && code == EQP_OK; i++) {
-        code = dd_far_plane_forward(w->far, chunk_of(w, false, i).n, dd_waves_moments(w, i), own_columns(w, i));
-        code = code == EQP_OK ? app_signals_stop() : code;
+    for (int64_t i = w->items.first; i < w->items.first + w->items.n; i++) {
+        DD_CHECK(dd_far_plane_forward(w->far, chunk_of(w, false, i).n, dd_waves_item(w, false, i), own_columns(w, i)));
+        DD_CHECK(app_signals_stop());
     }
-    return code;
+    return EQP_OK;
 }
 
 static int columns(dd_waves *w)
 {
-    int code = EQP_OK;
-
-    for (int64_t c = 0; c < w->columns.n && code == EQP_OK; c++) {
-        code = dd_far_column(w->far, w->columns.first + c, c, w->kernel + c * w->parts.sizes.nkernel, w->parts.nchunks,
-                             w->run, w->parts.nchunks, w->run + w->parts.nchunks);
-        code = code == EQP_OK ? app_signals_stop() : code;
+    for (int64_t c = 0; c < w->columns.n; c++) {
+        DD_CHECK(dd_far_column(w->far, w->columns.first + c, c, w->kernel + c * w->parts.sizes.nkernel,
+                               w->parts.nchunks, w->run, w->parts.nchunks, w->run + w->parts.nchunks));
+        DD_CHECK(app_signals_stop());
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Joins the columns of an item, own and received ones. next: [parts] the next block of a part. */
@@ -284,21 +264,19 @@ static void join(const dd_waves *w, int64_t item, const char *received, const in
 static int back(dd_waves *w)
 {
     const eqp_route_view view = eqp_route_arrivals(w->to_planes);
+    DD_FREED int64_t *next = NULL;
 
-    int64_t *next = NULL;
-    int code = eqp_array_create(&next, w->parts.nparts, sizeof *next);
-
-    for (int p = 0, others = 0; p < w->parts.nparts && code == EQP_OK; p++) {
+    DD_CHECK(eqp_array_create(&next, w->parts.nparts, sizeof *next));
+    for (int p = 0, others = 0; p < w->parts.nparts; p++) {
         next[p] = others * w->items.n;
         others += p != w->rank;
     }
-    for (int64_t i = w->items.first; i < w->items.first + w->items.n && code == EQP_OK; i++) {
+    for (int64_t i = w->items.first; i < w->items.first + w->items.n; i++) {
         join(w, i, w->received, view.offset, next);
-        code = dd_far_plane_inverse(w->far, chunk_of(w, true, i).n, w->plane, dd_waves_local(w, i));
-        code = code == EQP_OK ? app_signals_stop() : code;
+        DD_CHECK(dd_far_plane_inverse(w->far, chunk_of(w, true, i).n, w->plane, dd_waves_item(w, true, i)));
+        DD_CHECK(app_signals_stop());
     }
-    free(next);
-    return code;
+    return EQP_OK;
 }
 
 int dd_waves_compute(dd_waves *waves, int stage)
@@ -324,14 +302,14 @@ int dd_waves_exchange(dd_waves *waves, int stage)
     const bool to_columns = stage == DD_FAR_FORWARD;
     eqp_route *route = to_columns ? waves->to_columns : waves->to_planes;
     const void *received = NULL;
-    const int code = route == NULL
-                         ? EQP_OK
-                         : dd_route_send(route, EQP_OK, to_columns ? waves->planes_out : waves->columns_out, &received);
 
-    if (code == EQP_OK && to_columns) {
+    if (route != NULL) {
+        DD_CHECK(dd_route_send(route, EQP_OK, to_columns ? waves->planes_out : waves->columns_out, &received));
+    }
+    if (to_columns) {
         place_columns(waves, (char *)(uintptr_t)received);
-    } else if (code == EQP_OK) {
+    } else {
         waves->received = received;
     }
-    return code;
+    return EQP_OK;
 }

@@ -8,8 +8,6 @@
 #include "../../physics/elastic/far.h"
 #include "../stage/grid.h"
 
-#include <equipoise/more/comm.h>
-
 /* Division of the far field among ranks, independent of the assignment of nodes. Work has three stages: planes of cells
  * forward, columns of wave numbers, planes back. A plane's components are divided into chunks, so that more ranks than
  * planes have work; a plane and a chunk form an item. The first parts, as many as have enough cells, each compute a
@@ -48,9 +46,8 @@ int dd_waves_create(const dd_domain *domain, const dd_medium *medium, const dd_g
 /* NULL is legal. Collective if the plan has nodes that share memory. */
 void dd_waves_free(dd_waves *waves);
 
-/* Start of an item of this rank in `moments` and in `local`. Local. */
-double *dd_waves_moments(const dd_waves *waves, int64_t item);
-double *dd_waves_local(const dd_waves *waves, int64_t item);
+/* Start of an item of this rank in `moments` or in `local`. Local. */
+double *dd_waves_item(const dd_waves *waves, bool local, int64_t item);
 
 void dd_waves_clear(dd_waves *waves);
 /* Computes a stage. EQP_OK, EQP_ERR_MEMORY or EQP_ERR_STOPPED. Local. */

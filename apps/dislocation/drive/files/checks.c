@@ -4,13 +4,8 @@
 #include "../../physics/elastic/check_table.h"
 #include "../../physics/elastic/pairs.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LINE_ROOM 128
 
@@ -18,17 +13,15 @@ static int write_rows(const dd_check *check, char **text)
 {
     const size_t room = ((size_t)check->ncategories + 2) * LINE_ROOM;
     size_t at = 0;
-    int code;
 
-    EQP_TRY(eqp_array_create(text, (int64_t)room, 1));
+    DD_CHECK(eqp_array_create(text, (int64_t)room, 1));
     at += (size_t)snprintf(*text, room, "category\trows\tworst\n");
     for (int64_t c = 0; c < check->ncategories; c++) {
         const dd_check_row *row = &check->category[c];
         at += (size_t)snprintf(*text + at, room - at, "%s\t%lld\t%.3e\n", row->category, (long long)row->rows,
                                row->worst);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int dd_check_forces(const dd_settings *settings, char **text, eqp_message *message)
@@ -212,7 +205,6 @@ static const known *sample(const checked *c, int64_t i)
 static int add_all(checked *c, int shells)
 {
     int64_t most[3], image[3];
-    int code = EQP_OK;
 
     for (int d = 0; d < 3; d++) {
         most[d] = c->sim->domain.box[d] > 0 ? shells : 0;
@@ -226,9 +218,7 @@ static int add_all(checked *c, int shells)
             }
         }
     }
-    EQP_TRY(eqp_sum_double(c->sim->comm, 6 * c->nsamples, c->direct));
-done:
-    return code;
+    return eqp_sum_double(c->sim->comm, 6 * c->nsamples, c->direct);
 }
 
 /* Forces on a segment by one component of a stress that is uniform, or linear along an axis from the middle of the

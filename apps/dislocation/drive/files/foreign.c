@@ -3,12 +3,8 @@
 
 #include "../../physics/motion/mobility.h"
 
-#include <equipoise/more/base.h>
-
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 /* Mobilities of 0 are set to this share of the largest one; ParaDiS divides by them and continues with infinite
@@ -139,7 +135,6 @@ int dd_foreign_complete(const eqp_paradis_control *control, const char *lines, c
     const char *const behind = lines != NULL ? lines : "";
     char value[EQP_PARADIS_NAME] = "", name[EQP_PARADIS_NAME], keys[256] = "", making[256], *text = NULL;
     int64_t room;
-    int code;
 
     name_table(control, name, making);
     if (eqp_paradis_control_find(control, "fmEnabled", value)) {
@@ -157,9 +152,8 @@ int dd_foreign_complete(const eqp_paradis_control *control, const char *lines, c
         making[0] = '\0';
     }
     room = (int64_t)(strlen(making) + strlen(before) + strlen(keys) + strlen(behind)) + 1;
-    EQP_TRY(eqp_array_create(&text, room, 1));
+    DD_CHECK(eqp_array_create(&text, room, 1));
     snprintf(text, (size_t)room, "%s%s%s%s", making, before, keys, behind);
     *others = text;
-done:
-    return code;
+    return EQP_OK;
 }

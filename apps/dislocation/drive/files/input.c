@@ -6,13 +6,8 @@
 
 #include "../../../shell/run_files.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Nodes read at a time. */
 #define BLOCK 4096
@@ -100,19 +95,16 @@ void dd_input_checksum_text(uint64_t sum, char text[EQP_PARADIS_NAME])
 /* Converts a node of a file without folding its position. */
 static int make_node(const eqp_paradis_node *from, const eqp_paradis_arm *arms, int64_t order, dd_node *node)
 {
-    int code = EQP_OK;
-
     *node = (dd_node){.tag = from->tag, .constraint = from->constraint, .order = order};
     memcpy(node->x, from->x, sizeof node->x);
     memcpy(node->last_v, from->velocity, sizeof node->last_v);
     for (int k = 0; k < from->narms; k++) {
         dd_arm *arm = NULL;
-        EQP_TRY(dd_node_add_arm(node, arms[k].tag, &arm));
+        DD_CHECK(dd_node_add_arm(node, arms[k].tag, &arm));
         memcpy(arm->burgers, arms[k].burgers, sizeof arm->burgers);
         memcpy(arm->normal, arms[k].normal, sizeof arm->normal);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Adds this rank's nodes of a block, which starts at node `at`. */
@@ -361,14 +353,10 @@ static int check_pair(const dd_domain *domain, const char *data, const char *ctr
 static int read_slices(const dd_settings *settings, const char *data, const char *ctrl, dd_domain *domain,
                        dd_input *input, uint64_t *checksum, eqp_message *message)
 {
-    int code;
-
-    EQP_TRY(read_control(settings, ctrl, input, message));
-    EQP_TRY(find_last_step(settings, ctrl, input, message));
-    EQP_TRY(data != NULL ? read_file(data, settings, domain, input, checksum, message)
-                         : generate(settings, domain, input, message));
-done:
-    return code;
+    DD_CHECK(read_control(settings, ctrl, input, message));
+    DD_CHECK(find_last_step(settings, ctrl, input, message));
+    return data != NULL ? read_file(data, settings, domain, input, checksum, message)
+                        : generate(settings, domain, input, message);
 }
 
 int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *input, eqp_message *message)

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "../domain.h"
-#include "../outbox.h"
 
 #include "input.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
 #include <equipoise/more/io.h>
-
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const data_endings[] = {".data", NULL}, *const data_each[] = {".ctrl", NULL};
 static const char *const vtk_endings[] = {".vtp", NULL}, *const vtk_once[] = {".pvd", NULL};
@@ -161,15 +155,11 @@ static int list_segments(lines_file *file)
 
 static int create_block(lines_file *file)
 {
-    int code;
-
-    EQP_TRY(eqp_array_create(&file->x, 2 * BLOCK, sizeof *file->x));
-    EQP_TRY(eqp_array_create(&file->v, 2 * BLOCK, sizeof *file->v));
-    EQP_TRY(eqp_array_create(&file->burgers, BLOCK, sizeof *file->burgers));
-    EQP_TRY(eqp_array_create(&file->end, BLOCK, sizeof *file->end));
-    EQP_TRY(eqp_array_create(&file->rank, BLOCK, sizeof *file->rank));
-done:
-    return code;
+    DD_CHECK(eqp_array_create(&file->x, 2 * BLOCK, sizeof *file->x));
+    DD_CHECK(eqp_array_create(&file->v, 2 * BLOCK, sizeof *file->v));
+    DD_CHECK(eqp_array_create(&file->burgers, BLOCK, sizeof *file->burgers));
+    DD_CHECK(eqp_array_create(&file->end, BLOCK, sizeof *file->end));
+    return eqp_array_create(&file->rank, BLOCK, sizeof *file->rank);
 }
 
 static void lines_free(lines_file *file)
@@ -229,15 +219,12 @@ static int take_lines(void *user, dd_inbox *in, eqp_message *message)
 
 static int open_lines(lines_file *file, double time, const char *path, eqp_message *message)
 {
-    int code;
-
-    EQP_TRY(list_segments(file));
+    DD_CHECK(list_segments(file));
     if (file->domain->rank == 0) {
-        EQP_TRY(create_block(file));
-        EQP_TRY(eqp_vtk_begin(path, time, &file->writer, message));
+        DD_CHECK(create_block(file));
+        DD_CHECK(eqp_vtk_begin(path, time, &file->writer, message));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int write_lines(lines_file *file, double time, const char *path, eqp_message *message)

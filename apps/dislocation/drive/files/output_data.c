@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "input.h"
 
-#include "../outbox.h"
-
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define BLOCK 4096 /* nodes sent to rank 0 at a time */
 
@@ -44,20 +37,16 @@ static int compare_keys(const void *left, const void *right)
 static int cut_runs(const dd_domain *domain, uint64_t *cut)
 {
     const dd_network *network = &domain->network;
-    uint64_t *key = NULL;
-    int code;
+    DD_FREED uint64_t *key = NULL;
 
-    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&key, network->n, sizeof *key), NULL));
+    DD_CHECK(eqp_agree(domain->comm, eqp_array_create(&key, network->n, sizeof *key), NULL));
     for (int64_t i = 0; i < network->n; i++) {
         key[i] = dd_output_place(&network->node[i]);
     }
     if (network->n > 1) {
         qsort(key, (size_t)network->n, sizeof *key, compare_keys);
     }
-    EQP_TRY(eqp_key_cuts(domain->comm, network->n, key, NULL, domain->nranks, NULL, cut));
-done:
-    free(key);
-    return code;
+    return eqp_key_cuts(domain->comm, network->n, key, NULL, domain->nranks, NULL, cut);
 }
 
 static int find_run(const uint64_t *cut, int nranks, uint64_t key)
@@ -93,22 +82,17 @@ static int receive_run(dd_inbox *in, run *r)
 static int make_run(const dd_domain *domain, run *r)
 {
     dd_outbox out = {0};
-    dd_inbox in = {0};
-    uint64_t *cut = NULL;
-    int code;
+    DD_FREED_BY(dd_inbox_free) dd_inbox in = {0};
+    DD_FREED uint64_t *cut = NULL;
 
-    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&cut, domain->nranks + 1, sizeof *cut), NULL));
-    EQP_TRY(cut_runs(domain, cut));
+    DD_CHECK(eqp_agree(domain->comm, eqp_array_create(&cut, domain->nranks + 1, sizeof *cut), NULL));
+    DD_CHECK(cut_runs(domain, cut));
     for (int64_t i = 0; i < domain->network.n; i++) {
         const dd_node *node = &domain->network.node[i];
         dd_outbox_add_node(&out, find_run(cut, domain->nranks, dd_output_place(node)), node);
     }
-    EQP_TRY(dd_outbox_deliver(domain->comm, &out, &in));
-    EQP_TRY(eqp_agree(domain->comm, receive_run(&in, r), NULL));
-done:
-    dd_inbox_free(&in);
-    free(cut);
-    return code;
+    DD_CHECK(dd_outbox_deliver(domain->comm, &out, &in));
+    return eqp_agree(domain->comm, receive_run(&in, r), NULL);
 }
 
 /* A `.data` file being written; rank 0 has the writer. */
@@ -131,10 +115,8 @@ static void pack_nodes(void *user, int64_t block, dd_outbox *out)
 
 static int append(data_file *file, const dd_node *node)
 {
-    int code;
-
-    EQP_TRY(eqp_array_reserve(&file->node, &file->node_room, file->n + 1, sizeof *file->node));
-    EQP_TRY(eqp_array_reserve(&file->arm, &file->arm_room, file->narms + node->narms, sizeof *file->arm));
+    DD_CHECK(eqp_array_reserve(&file->node, &file->node_room, file->n + 1, sizeof *file->node));
+    DD_CHECK(eqp_array_reserve(&file->arm, &file->arm_room, file->narms + node->narms, sizeof *file->arm));
     eqp_paradis_node *to = &file->node[file->n++];
     *to = (eqp_paradis_node){
         .tag = node->tag, .constraint = node->constraint, .narms = node->narms, .first_arm = file->narms};
@@ -146,8 +128,7 @@ static int append(data_file *file, const dd_node *node)
         memcpy(arm->burgers, node->arm[k].burgers, sizeof arm->burgers);
         memcpy(arm->normal, node->arm[k].normal, sizeof arm->normal);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int take_nodes(void *user, dd_inbox *in, eqp_message *message)
@@ -204,15 +185,13 @@ static int checksum_of(const dd_domain *domain, const run *r, char text[EQP_PARA
 {
     uint64_t sum = 0;
     int64_t first = 0;
-    int code;
 
-    EQP_TRY(eqp_scan_int64(domain->comm, r->n, &first, NULL));
+    DD_CHECK(eqp_scan_int64(domain->comm, r->n, &first, NULL));
     for (int64_t i = 0; i < r->n; i++) {
         sum += dd_input_checksum(first + i, &r->node[i]);
     }
     dd_input_checksum_text(app_checksum_sum(domain->comm, sum), text);
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int write_pair(const dd_domain *domain, eqp_paradis_control *control, const char *data, const char *ctrl,

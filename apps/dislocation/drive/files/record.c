@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "record.h"
 
-#include <equipoise/more/base.h>
-
 #include <stdio.h>
-#include <stdlib.h>
 
 int dd_record_create(void *user, const char *command, app_record **record, eqp_message *message)
 {

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "../../physics/motion/tile.h"
 #include "../domain.h"
-#include "../outbox.h"
 
 #include "input.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Burgers vectors that differ by less than this share are equal: files hold ten digits. */
 #define SAME_BURGERS 1e-4
@@ -129,28 +124,25 @@ int dd_verify_arms(const dd_domain *domain, double *longest, int64_t *nsegments,
 {
     findings found = {0, DD_NO_TAG, DD_NO_TAG, NULL, 0};
     dd_outbox out = {0};
-    dd_inbox in = {0};
+    DD_FREED_BY(dd_inbox_free) dd_inbox in = {0};
     int64_t narms = 0;
-    int code;
 
     make_claims(domain, &out, &found);
-    EQP_TRY(dd_outbox_deliver(domain->comm, &out, &in));
+    DD_CHECK(dd_outbox_deliver(domain->comm, &out, &in));
     for (const claim *c; (c = dd_inbox_next(&in, sizeof *c)) != NULL;) {
         check_claim(domain, c, &found);
     }
     for (int64_t i = 0; i < domain->network.n; i++) {
         narms += domain->network.node[i].narms;
     }
-    EQP_TRY(judge(domain, &found, message));
-    EQP_TRY(eqp_sum_int64(domain->comm, 1, &narms));
+    DD_CHECK(judge(domain, &found, message));
+    DD_CHECK(eqp_sum_int64(domain->comm, 1, &narms));
     if (MPI_Allreduce(MPI_IN_PLACE, &found.longest, 1, MPI_DOUBLE, MPI_MAX, domain->comm) != MPI_SUCCESS) {
-        EQP_TRY(EQP_ERR_MPI);
+        DD_CHECK(EQP_ERR_MPI);
     }
     *longest = found.longest;
     *nsegments = narms / 2;
-done:
-    dd_inbox_free(&in);
-    return code;
+    return EQP_OK;
 }
 
 /* Plans the tags of copies from the largest domain and index of all ranks. */

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stealing.h"
 
-#include <equipoise/more/base.h>
-
-#include <stdlib.h>
-#include <string.h>
-
 /* Counts in an answer for each target. */
 enum { OF_PAIR, OF_PARALLEL, OF_RUN, TARGET_COUNTS };
 static const int kind_of[TARGET_COUNTS] = {DD_KIND_PAIR, DD_KIND_PARALLEL, DD_KIND_RUN};
@@ -49,12 +44,9 @@ typedef struct packer {
 
 static int append(packer *p, int64_t first, int64_t n)
 {
-    int code;
-
-    EQP_TRY(eqp_array_reserve(&p->row, &p->row_room, p->head.rows + 1, sizeof *p->row));
+    DD_CHECK(eqp_array_reserve(&p->row, &p->row_room, p->head.rows + 1, sizeof *p->row));
     p->row[p->head.rows++] = (dd_run){first, n};
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int append_run(packer *p, const dd_run *run)
@@ -64,40 +56,35 @@ static int append_run(packer *p, const dd_run *run)
 
 static int keep_touched(packer *p, const dd_iteration *iteration, int64_t n)
 {
-    int code = EQP_OK;
-
     for (int64_t i = 0; i < n; i++) {
         for (int64_t t = 0; t < iteration[i].ntouches; t++) {
-            EQP_TRY(dd_runs_add(&p->kept, &p->nkept, &p->kept_room, p->list->touch[iteration[i].touch + t]));
+            DD_CHECK(dd_runs_add(&p->kept, &p->nkept, &p->kept_room, p->list->touch[iteration[i].touch + t]));
         }
     }
     for (int64_t r = 0; r < p->nkept; r++) {
         p->head.segments += p->kept[r].n;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int pack_iteration(packer *p, const dd_iteration *iteration)
 {
     int64_t cell = iteration->cell;
-    int code;
 
-    EQP_TRY(append(p, iteration->ntargets, iteration->ntouches));
+    DD_CHECK(append(p, iteration->ntargets, iteration->ntouches));
     for (int64_t t = 0; t < iteration->ntouches; t++) {
-        EQP_TRY(append_run(p, &p->list->touch[iteration->touch + t]));
+        DD_CHECK(append_run(p, &p->list->touch[iteration->touch + t]));
     }
     for (int64_t t = 0; t < iteration->ntargets; t++) {
         const dd_target *target = &p->stage->target[iteration->target + t];
         dd_run runs[DD_GRID_SOURCES];
         const int n = dd_iteration_runs(p->stage, target, &cell, runs);
-        EQP_TRY(append(p, dd_runs_place(p->kept, p->nkept, target->local), n));
+        DD_CHECK(append(p, dd_runs_place(p->kept, p->nkept, target->local), n));
         for (int r = 0; r < n; r++) {
-            EQP_TRY(append_run(p, &runs[r]));
+            DD_CHECK(append_run(p, &runs[r]));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static size_t bundle_bytes(const head *h)
@@ -229,7 +216,6 @@ static int compute_target(dd_batches *batches, const opened *o, const dd_run *ta
 static int compute_all(dd_batches *batches, const opened *o, char *to)
 {
     const dd_run *row = o->row, *end = o->row + o->head.rows;
-    int code = EQP_OK;
 
     for (int64_t i = 0; i < o->head.iterations; i++) {
         const dd_run *touch = row + 1, *target = touch + row->n;
@@ -238,14 +224,13 @@ static int compute_all(dd_batches *batches, const opened *o, char *to)
         char *counted = to + dd_answer_force_bytes(&iteration);
         dd_batches_begin(batches);
         for (; target < row; target += target->n + 1, counted += TARGET_COUNTS * sizeof(int64_t)) {
-            EQP_TRY(compute_target(batches, o, target, counted));
+            DD_CHECK(compute_target(batches, o, target, counted));
         }
-        EQP_TRY(dd_batches_end(batches));
+        DD_CHECK(dd_batches_end(batches));
         write_forces(o, iteration.ntouches, touch, to);
         to = counted;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int dd_bundle_compute(dd_batches *batches, const void *data, size_t bytes, void **answer, size_t *answer_bytes)

@@ -7,11 +7,7 @@
 
 #include "stealing.h"
 
-#include <equipoise/more/base.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 const char *const dd_kind_names[DD_KINDS] = {"pair", "parallel", "run", "segment", "cell"};
 const double dd_kind_nominal[DD_KINDS] = {3.4e-8, 1.15e-7, 4.5e-7, 1e-6, 3e-5};
@@ -64,17 +60,15 @@ static int clear_counts(int64_t n, dd_counts **counts, int64_t *room, int64_t *n
 static int prepare_far(dd_evaluator *evaluator, const dd_domain *domain, const dd_stage *stage)
 {
     const dd_grid *grid = &stage->grid;
-    int code = EQP_OK;
 
     if (evaluator->waves != NULL && memcmp(evaluator->waves->n, grid->n, sizeof grid->n) != 0) {
         dd_waves_free(evaluator->waves);
         evaluator->waves = NULL;
     }
     if (evaluator->waves == NULL && dd_grid_has_far(grid)) {
-        EQP_TRY(dd_waves_create(domain, &evaluator->medium, grid, &evaluator->waves));
+        DD_CHECK(dd_waves_create(domain, &evaluator->medium, grid, &evaluator->waves));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Buffers for data that travel: positions out, forces back and their sums, forces on arms out and in. */
@@ -84,7 +78,7 @@ typedef struct cargo {
 
 static int cargo_create(const dd_halo *halo, const dd_stage *stage, cargo *c)
 {
-    const int64_t n[] = {3 * stage->nends, stage->narrived, 6 * stage->nsend, 3 * halo->mine.n, 3 * halo->theirs.n};
+    const int64_t n[] = {3 * stage->nends, stage->narrived, 6 * stage->nsend, 3 * halo->ncrossings, 3 * halo->ntheirs};
     double **const part[] = {&c->out, &c->mine, &c->sum, &c->arms_out, &c->arms_in};
     double *all = NULL;
     int code = eqp_array_create(&all, n[0] + n[1] + n[2] + n[3] + n[4], sizeof *all);
@@ -258,57 +252,32 @@ static int finish_far(pass *p, int *computed)
 {
     dd_evaluator *evaluator = p->evaluator;
     dd_field *field = &p->stage->field;
-    int code;
 
-    EQP_TRY(dd_field_take_moments(field, evaluator->waves));
+    DD_CHECK(dd_field_take_moments(field, evaluator->waves));
     evaluator->traffic[DD_PHASE_MOMENTS] = eqp_route_last_counts(field->out);
-    EQP_TRY(make_far(p, computed));
-    EQP_TRY(dd_field_exchange(field, evaluator->waves));
+    DD_CHECK(make_far(p, computed));
+    DD_CHECK(dd_field_exchange(field, evaluator->waves));
     evaluator->traffic[DD_PHASE_FIELDS] = eqp_route_last_counts(field->back);
-done:
-    return code;
-}
-
-static void set_arm(dd_domain *domain, int64_t node, int arm, const double force[3])
-{
-    memcpy(domain->network.node[node].arm[arm].force, force, 3 * sizeof *force);
-}
-
-/* Copies forces of own segments to the arms at both ends; the far end may live elsewhere. */
-static int own_to_arms(dd_domain *domain, const dd_halo *halo, const dd_stage *stage, double *out)
-{
-    for (int64_t s = 0; s < stage->nown; s++) {
-        const int64_t i = stage->own_local[s], node = stage->own_node[s];
-        const int64_t far = halo->place[halo->first[node] + stage->own_arm[s]];
-        double force[6];
-        for (int c = 0; c < 6; c++) {
-            force[c] = stage->columns.force[c][i];
-        }
-        set_arm(domain, node, stage->own_arm[s], force);
-        if (far < halo->n) {
-            dd_node *other = &domain->network.node[far];
-            dd_arm *back = dd_node_find_arm(other, domain->network.node[node].tag);
-            if (back == NULL) {
-                return EQP_ERR_INTERNAL;
-            }
-            memcpy(back->force, force + 3, sizeof back->force);
-        } else {
-            memcpy(out + 3 * stage->own_crossing[s], force + 3, 3 * sizeof *out);
-        }
-    }
     return EQP_OK;
 }
 
-static int give_to_arms(dd_domain *domain, const dd_halo *halo, const dd_stage *stage, const cargo *c)
+/* Sends forces of own segments to the arms at both ends; the far end may live elsewhere. Collective. */
+static int give_to_arms(const dd_halo *halo, const dd_stage *stage, const cargo *c)
 {
-    int code;
-
-    EQP_TRY(dd_halo_give(halo, own_to_arms(domain, halo, stage, c->arms_out), c->arms_out, c->arms_in));
-    for (int64_t a = 0; a < halo->theirs.n; a++) {
-        set_arm(domain, halo->theirs.node[a], halo->theirs.arm[a], c->arms_in + 3 * a);
+    for (int64_t s = 0; s < stage->nown; s++) {
+        const dd_own *own = &stage->own[s];
+        double force[6], *far = own->back != NULL ? own->back->force : c->arms_out + 3 * own->crossing;
+        for (int k = 0; k < 6; k++) {
+            force[k] = stage->columns.force[k][stage->own_local[s]];
+        }
+        memcpy(own->arm->force, force, sizeof own->arm->force);
+        memcpy(far, force + 3, sizeof own->arm->force);
     }
-done:
-    return code;
+    DD_CHECK(dd_halo_give(halo, EQP_OK, c->arms_out, c->arms_in));
+    for (int64_t a = 0; a < halo->ntheirs; a++) {
+        memcpy(halo->theirs[a]->force, c->arms_in + 3 * a, sizeof halo->theirs[a]->force);
+    }
+    return EQP_OK;
 }
 
 static int64_t bytes_of(const dd_evaluator *evaluator)
@@ -347,11 +316,10 @@ static int fetch(pass *p, const dd_halo *halo, const cargo *c, int *computed)
 static int compute(pass *p, int *computed)
 {
     const bool has_far = p->evaluator->waves != NULL;
-    int code = EQP_OK;
 
     if (has_far) {
         add_moments(p->evaluator, p->stage);
-        EQP_TRY(dd_field_start(&p->stage->field));
+        DD_CHECK(eqp_route_start(p->stage->field.out, p->stage->field.moments));
         p->batches.travelling = p->stage->field.out;
     }
     if (p->evaluator->loop != NULL) {
@@ -361,11 +329,10 @@ static int compute(pass *p, int *computed)
     }
     p->batches.travelling = NULL;
     if (has_far) {
-        EQP_TRY(finish_far(p, computed));
+        DD_CHECK(finish_far(p, computed));
         *computed = *computed == EQP_OK ? own_segments(p) : *computed;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Sends forces to the homes of the segments, and from there to their ends. */
@@ -376,7 +343,7 @@ static int deliver(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd
 
     evaluator->traffic[DD_PHASE_FORCES] = eqp_route_last_counts(stage->route);
     if (code == EQP_OK) {
-        code = give_to_arms(domain, halo, stage, c);
+        code = give_to_arms(halo, stage, c);
     }
     evaluator->traffic[DD_PHASE_ARMS] = eqp_route_last_counts(halo->arms);
     evaluator->bytes = bytes_of(evaluator);
@@ -454,7 +421,7 @@ void dd_account(dd_evaluator *evaluator, const dd_stage *stage, int64_t local, c
 
     add_counts(&evaluator->mapped, counts);
     if (source >= 0) {
-        add_counts(&evaluator->of_node[stage->own_node[source]], counts);
+        add_counts(&evaluator->of_node[stage->own[source].node], counts);
     } else {
         add_counts(&evaluator->of_share[target->share], counts);
     }

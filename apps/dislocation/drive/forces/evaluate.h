@@ -9,8 +9,6 @@
 
 #include <equipoise/more/loops.h>
 
-#include <stdint.h>
-
 /* Kinds of work, as in the report. */
 enum {
     DD_KIND_PAIR,     /* general pair of segments */

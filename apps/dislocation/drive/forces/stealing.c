@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stealing.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
-#include <stdlib.h>
-#include <string.h>
-
 /* Most iterations in a bundle: more would share more segments; fewer divide the work better. */
 #define MOST_GIVEN 8
 
@@ -225,14 +219,12 @@ static int run(stealing *h, int rank)
     const eqp_loop_work work = {.compute = compute_own, .user = h, .bundles = &bundles};
     dd_evaluator *evaluator = h->batches->evaluator;
     eqp_loop_result result;
-    int code;
 
-    EQP_TRY(eqp_loop_resize(evaluator->loop, h->list.n));
+    DD_CHECK(eqp_loop_resize(evaluator->loop, h->list.n));
     h->first = eqp_loop_part(evaluator->loop, rank).first;
-    EQP_TRY(eqp_loop_run(evaluator->loop, &work, &result));
+    DD_CHECK(eqp_loop_run(evaluator->loop, &work, &result));
     evaluator->helped = result.helped;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int dd_hand_out(dd_batches *batches, const dd_domain *domain, dd_stage *stage, int computed)

@@ -10,8 +10,6 @@
 
 #include <equipoise/more/loops.h>
 
-#include <mpi.h>
-
 /* A loop for dd_evaluator::loop that learns the ranks' speeds. rules: copied; NULL: the defaults. Collective. */
 int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_schedule_options *rules,
                    eqp_loop **loop);

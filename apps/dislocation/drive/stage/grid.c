@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "grid.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 
 void dd_grid_init(dd_grid *grid, const dd_domain *domain, const int64_t n[3])
 {
@@ -70,7 +66,7 @@ int64_t dd_grid_cell_of_node(const dd_grid *grid, const dd_domain *domain, const
     for (int k = 0; k < of->narms; k++) {
         if (of->tag < of->arm[k].tag) {
             double along[3];
-            dd_domain_offset(domain, dd_halo_position(domain, halo, halo->place[halo->first[node] + k]), of->x, along);
+            dd_halo_way(domain, halo, of->x, halo->place[halo->first[node] + k], along);
             for (int d = 0; d < 3; d++) {
                 low[d] = fmin(low[d], along[d]);
                 high[d] = fmax(high[d], along[d]);
@@ -148,7 +144,8 @@ int dd_grid_sources(const dd_grid *grid, int64_t cell, int64_t sources[DD_GRID_S
     return n;
 }
 
-void dd_grid_steps(const dd_grid *grid, int64_t from, int64_t to, int64_t steps[3])
+/* Cells from one to another in each direction, by the nearest image. */
+static void steps_between(const dd_grid *grid, int64_t from, int64_t to, int64_t steps[3])
 {
     for (int d = 2; d >= 0; d--) {
         steps[d] = to % grid->n[d] - from % grid->n[d];
@@ -165,7 +162,7 @@ void dd_share_centroid(const dd_grid *grid, int64_t own, int64_t cell, double ce
     static const double skew[3] = {0.05, 0.08, 0.13};
     int64_t steps[3];
 
-    dd_grid_steps(grid, own, cell, steps);
+    steps_between(grid, own, cell, steps);
     for (int d = 0; d < 3; d++) {
         const double s = (double)steps[d];
         centroid[d] = 0.5 * grid->width[d] * (1.0 + skew[d]) * (s + skew[d] * s * s);
@@ -193,10 +190,9 @@ static int list_shares(const dd_domain *domain, const dd_halo *halo, const dd_gr
     const int64_t before = shares->nsent, cell = dd_grid_cell_of_node(grid, domain, halo, place);
     int ranks[DD_GRID_SOURCES];
     const int n = dd_share_ranks(grid, map, node->split, cell, ranks);
-    int code;
 
-    EQP_TRY(eqp_array_reserve(&shares->sent, room, before + n, sizeof *shares->sent));
-    EQP_TRY(eqp_array_reserve(&shares->sent_to, rank_room, before + n, sizeof *shares->sent_to));
+    DD_CHECK(eqp_array_reserve(&shares->sent, room, before + n, sizeof *shares->sent));
+    DD_CHECK(eqp_array_reserve(&shares->sent_to, rank_room, before + n, sizeof *shares->sent_to));
     for (int i = 0; i < n; i++) {
         int64_t s = before;
         while (s < shares->nsent && shares->sent_to[s] != ranks[i]) {
@@ -214,18 +210,7 @@ static int list_shares(const dd_domain *domain, const dd_halo *halo, const dd_gr
         }
         shares->sent[s].sources |= (uint32_t)1 << i;
     }
-done:
-    return code;
-}
-
-static int compare(const void *left, const void *right)
-{
-    const dd_share *a = left, *b = right;
-
-    if (a->cell != b->cell) {
-        return a->cell < b->cell ? -1 : 1;
-    }
-    return (a->owner > b->owner) - (a->owner < b->owner);
+    return EQP_OK;
 }
 
 int dd_shares_find(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const eqp_map *map, int code,
@@ -238,17 +223,14 @@ int dd_shares_find(const dd_domain *domain, const dd_halo *halo, const dd_grid *
     }
     for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
         const dd_node *node = &domain->network.node[i];
-        if (node->split >= 0 && dd_node_owns_segments(node)) {
+        if (node->split >= 0 && dd_node_owned(node) > 0) {
             code = list_shares(domain, halo, grid, map, i, &room, &rank_room, shares);
         }
     }
-    EQP_TRY(eqp_send_sparse(domain->comm, code, sizeof *shares->sent, shares->nsent, shares->sent_to, shares->sent,
-                            NULL, &shares->n, &shares->share));
-    if (shares->n > 1) {
-        qsort(shares->share, (size_t)shares->n, sizeof *shares->share, compare);
-    }
-done:
-    return code;
+    DD_CHECK(eqp_send_sparse(domain->comm, code, sizeof *shares->sent, shares->nsent, shares->sent_to, shares->sent,
+                             NULL, &shares->n, &shares->share));
+    dd_sort(shares->share, shares->n, sizeof *shares->share, dd_by_2_words);
+    return EQP_OK;
 }
 
 void dd_shares_free(dd_shares *shares)
@@ -264,14 +246,9 @@ static void set(uint64_t *bits, int64_t cell)
     bits[cell / 64] |= (uint64_t)1 << cell % 64;
 }
 
-static bool has(const uint64_t *bits, int64_t cell)
-{
-    return (bits[cell / 64] >> cell % 64 & 1) != 0;
-}
-
 bool dd_needs_has(const dd_needs *needs, int rank, int64_t cell)
 {
-    return has(needs->bits + rank * needs->nwords, cell);
+    return (needs->bits[rank * needs->nwords + cell / 64] >> cell % 64 & 1) != 0;
 }
 
 void dd_needs_free(dd_needs *needs)
@@ -294,47 +271,31 @@ static void mark_sources(const dd_grid *grid, int64_t cell, uint32_t given, uint
     }
 }
 
-static void mark(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const dd_shares *shares,
-                 uint64_t *bits)
+int dd_needs_open(const dd_domain *domain, const dd_grid *grid, dd_needs *needs)
 {
+    needs->nwords = (grid->ncells + 63) / 64;
+    DD_CHECK(needs->nwords > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
+    DD_CHECK(eqp_array_create(&needs->mine, needs->nwords, sizeof *needs->mine));
+    return eqp_array_create(&needs->bits, needs->nwords * domain->nranks, sizeof *needs->bits);
+}
+
+int dd_needs_begin(const dd_domain *domain, int64_t n, const dd_own *own, const int64_t *cell, const dd_grid *grid,
+                   const dd_shares *shares, dd_needs *needs)
+{
+    const int nwords = (int)needs->nwords;
     int64_t before = -1;
 
-    for (int64_t i = 0; i < domain->network.n; i++) {
-        const dd_node *node = &domain->network.node[i];
-        if (node->split < 0 && dd_node_owns_segments(node)) {
-            const int64_t cell = dd_grid_cell_of_node(grid, domain, halo, i);
-            if (cell != before) { /* neighbours on a line mostly share a cell */
-                mark_sources(grid, cell, UINT32_MAX, bits);
-            }
-            before = cell;
+    for (int64_t s = 0; s < n; s++) {
+        if (domain->network.node[own[s].node].split < 0 && cell[s] != before) { /* neighbours mostly share a cell */
+            mark_sources(grid, cell[s], UINT32_MAX, needs->mine);
+            before = cell[s];
         }
     }
     for (int64_t s = 0; s < shares->n; s++) {
-        mark_sources(grid, shares->share[s].cell, shares->share[s].sources, bits);
+        mark_sources(grid, shares->share[s].cell, shares->share[s].sources, needs->mine);
     }
-}
-
-int dd_needs_open(const dd_domain *domain, const dd_grid *grid, dd_needs *needs)
-{
-    const int64_t nwords = (grid->ncells + 63) / 64;
-    int code = nwords > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
-
-    EQP_TRY(code);
-    EQP_TRY(eqp_array_create(&needs->mine, nwords, sizeof *needs->mine));
-    EQP_TRY(eqp_array_create(&needs->bits, nwords * domain->nranks, sizeof *needs->bits));
-    needs->nwords = nwords;
-done:
-    return code;
-}
-
-int dd_needs_begin(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const dd_shares *shares,
-                   dd_needs *needs)
-{
-    const int n = (int)needs->nwords;
-
-    mark(domain, halo, grid, shares, needs->mine);
-    return MPI_Iallgather(needs->mine, n, MPI_UINT64_T, needs->bits, n, MPI_UINT64_T, domain->comm, &needs->request) ==
-                   MPI_SUCCESS
+    return MPI_Iallgather(needs->mine, nwords, MPI_UINT64_T, needs->bits, nwords, MPI_UINT64_T, domain->comm,
+                          &needs->request) == MPI_SUCCESS
                ? EQP_OK
                : EQP_ERR_MPI;
 }

@@ -42,9 +42,6 @@ int dd_grid_forward(const dd_grid *grid, int64_t cell, dd_cells runs[DD_GRID_RUN
 #define DD_GRID_SOURCES 14
 int dd_grid_sources(const dd_grid *grid, int64_t cell, int64_t sources[DD_GRID_SOURCES]);
 
-/* Cells from one to another in each direction, by the nearest image. */
-void dd_grid_steps(const dd_grid *grid, int64_t from, int64_t to, int64_t steps[3]);
-
 /* The last of n ascending numbers not above a value; 0 if there is none. O(log n). */
 int64_t dd_find_last(const int64_t *first, int64_t n, int64_t value);
 
@@ -53,8 +50,8 @@ int64_t dd_find_last(const int64_t *first, int64_t n, int64_t value);
  * runs of them to the kernel. */
 
 typedef struct dd_share {
+    int64_t cell; /* of the owner */
     dd_tag owner;
-    int64_t cell;    /* of the owner */
     int64_t at_home; /* the owner's place at home */
     int64_t split;   /* the owner's place in the map's table */
     int64_t bytes;   /* that move with the owner */
@@ -81,8 +78,7 @@ void dd_share_centroid(const dd_grid *grid, int64_t own, int64_t cell, double ce
 int dd_share_ranks(const dd_grid *grid, const eqp_map *map, int64_t split, int64_t cell, int ranks[DD_GRID_SOURCES]);
 
 /* Tells the sharers of an owner their shares. The home decides by the present positions, so that all agree. *shares is
- * zeroed. code: of this rank so far; a returned code may be this rank's alone. Collective; the caller frees *shares in
- * any case. */
+ * zeroed. A returned code may be this rank's alone. Collective; the caller frees *shares in any case. */
 int dd_shares_find(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const eqp_map *map, int code,
                    dd_shares *shares);
 void dd_shares_free(dd_shares *shares);
@@ -99,10 +95,10 @@ int dd_needs_open(const dd_domain *domain, const dd_grid *grid, dd_needs *needs)
 
 /* The cells that a rank needs: for owners that it computes whole, their cells and the forward neighbours; for shared
  * owners, the source cells assigned to it and the part of the owner's cell at the owner's home, which only the home
- * knows; and the cells whose moments it sums (home [cells] as in a dd_field, or NULL). Ranks exchange needs between
- * begin and end and wait only in end. Collective. */
-int dd_needs_begin(const dd_domain *domain, const dd_halo *halo, const dd_grid *grid, const dd_shares *shares,
-                   dd_needs *needs);
+ * knows; and the cells whose moments it sums (home [cells] as in a dd_field, or NULL). cell: [n] of the own segments.
+ * Ranks exchange needs between begin and end and wait only in end. Collective. */
+int dd_needs_begin(const dd_domain *domain, int64_t n, const dd_own *own, const int64_t *cell, const dd_grid *grid,
+                   const dd_shares *shares, dd_needs *needs);
 int dd_needs_end(const dd_grid *grid, const dd_shares *shares, const int *home, dd_needs *needs);
 void dd_needs_free(dd_needs *needs);
 

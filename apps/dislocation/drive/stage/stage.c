@@ -1,119 +1,76 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stage.h"
 
-#include "../outbox.h"
-
-#include <equipoise/more/base.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-/* Constant data of a remote segment. */
+/* Data of a remote segment that do not change: they travel like the six numbers of its forces. */
 typedef struct bundle {
     dd_segment_key key;
     double burgers[3], unused;
 } bundle;
 
-_Static_assert(sizeof(bundle) == sizeof(dd_six), "a bundle travels like six numbers");
+_Static_assert(sizeof(bundle) == 6 * sizeof(double), "a bundle travels like the forces on a segment");
 
-/* A local segment while they are sorted. */
+/* A local segment while they are sorted: by cell, then by key. */
 typedef struct entry {
-    dd_segment_key key;
     int64_t cell;
+    dd_segment_key key;
     int64_t source; /* as in the stage */
 } entry;
 
-static int compare_entries(const void *left, const void *right)
+/* A node that is an end of segments of a block. */
+typedef struct end_node {
+    dd_tag tag;
+    int64_t place; /* in the halo, if known */
+} end_node;
+
+/* The cells of the own segments: those of their owners. */
+static int find_cells(const dd_domain *domain, const dd_halo *halo, const dd_stage *stage, int64_t **cell)
 {
-    const entry *a = left, *b = right;
-
-    if (a->cell != b->cell) {
-        return a->cell < b->cell ? -1 : 1;
+    DD_CHECK(eqp_array_create(cell, stage->nown, sizeof **cell));
+    for (int64_t s = 0; s < stage->nown; s++) {
+        const int64_t node = stage->own[s].node;
+        (*cell)[s] = s > 0 && stage->own[s - 1].node == node ? (*cell)[s - 1]
+                                                             : dd_grid_cell_of_node(&stage->grid, domain, halo, node);
     }
-    if (a->key.owner != b->key.owner) {
-        return a->key.owner < b->key.owner ? -1 : 1;
-    }
-    return (a->key.other > b->key.other) - (a->key.other < b->key.other);
-}
-
-static void sort_entries(int64_t n, entry *entries)
-{
-    if (n > 1) {
-        qsort(entries, (size_t)n, sizeof *entries, compare_entries);
-    }
-}
-
-static int list_own(const dd_domain *domain, dd_stage *stage)
-{
-    int64_t n = 0;
-    int code;
-
-    for (int64_t i = 0; i < domain->network.n; i++) {
-        const dd_node *node = &domain->network.node[i];
-        for (int k = 0; k < node->narms; k++) {
-            n += node->tag < node->arm[k].tag;
-        }
-    }
-    EQP_TRY(eqp_array_create(&stage->own_node, n, sizeof *stage->own_node));
-    EQP_TRY(eqp_array_create(&stage->own_arm, n, sizeof *stage->own_arm));
-    for (int64_t i = 0; i < domain->network.n; i++) {
-        const dd_node *node = &domain->network.node[i];
-        for (int k = 0; k < node->narms; k++) {
-            if (node->tag < node->arm[k].tag) {
-                stage->own_node[stage->nown] = i;
-                stage->own_arm[stage->nown++] = k;
-            }
-        }
-    }
-    EQP_TRY(eqp_array_create(&stage->own_crossing, stage->nown, sizeof *stage->own_crossing));
-    EQP_TRY(eqp_array_create(&stage->own_local, stage->nown, sizeof *stage->own_local));
-done:
-    return code;
+    return EQP_OK;
 }
 
 static dd_segment_key own_key(const dd_domain *domain, const dd_stage *stage, int64_t own)
 {
-    const dd_node *node = &domain->network.node[stage->own_node[own]];
-
-    return (dd_segment_key){node->tag, node->arm[stage->own_arm[own]].tag};
+    return (dd_segment_key){domain->network.node[stage->own[own].node].tag, stage->own[own].arm->tag};
 }
 
-/* Lists and sorts the own segments, with the halo's arms of segments across ranks. */
-static int list_all_own(const dd_domain *domain, const dd_halo *halo, dd_stage *stage, entry **entries)
+static int sort_own(const dd_domain *domain, const int64_t *cell, dd_stage *stage, entry **entries)
 {
-    const dd_crossings *mine = &halo->mine;
-    int64_t *crossing = NULL; /* by arm: 1 + the place among the crossings */
-    int code;
-
-    EQP_TRY(list_own(domain, stage));
-    EQP_TRY(eqp_array_create(&crossing, halo->first[domain->network.n], sizeof *crossing));
-    EQP_TRY(eqp_array_create(entries, stage->nown, sizeof **entries));
-    for (int64_t a = 0; a < mine->n; a++) {
-        crossing[halo->first[mine->node[a]] + mine->arm[a]] = a + 1;
-    }
+    DD_CHECK(eqp_array_create(&stage->own_local, stage->nown, sizeof *stage->own_local));
+    DD_CHECK(eqp_array_create(entries, stage->nown, sizeof **entries));
     for (int64_t s = 0; s < stage->nown; s++) {
-        const int64_t node = stage->own_node[s];
-        const int64_t cell = s > 0 && stage->own_node[s - 1] == node
-                                 ? (*entries)[s - 1].cell
-                                 : dd_grid_cell_of_node(&stage->grid, domain, halo, node);
-        (*entries)[s] = (entry){own_key(domain, stage, s), cell, s};
-        stage->own_crossing[s] = crossing[halo->first[node] + stage->own_arm[s]] - 1;
+        (*entries)[s] = (entry){cell[s], own_key(domain, stage, s), s};
     }
-    sort_entries(stage->nown, *entries);
-done:
-    free(crossing);
-    return code;
+    dd_sort(*entries, stage->nown, sizeof **entries, dd_by_3_words);
+    return EQP_OK;
+}
+
+/* Sorts the ends of a block's segments into the order in which they travel, each once. Returns their number. */
+static int64_t sort_ends(int64_t n, end_node *ends)
+{
+    int64_t kept = 0;
+
+    dd_sort(ends, n, sizeof *ends, dd_by_word);
+    for (int64_t i = 0; i < n; i++) {
+        if (kept == 0 || ends[i].tag != ends[kept - 1].tag) {
+            ends[kept++] = ends[i];
+        }
+    }
+    return kept;
 }
 
 /* Own cells that other ranks need. */
 typedef struct listing {
     const dd_domain *domain;
-    const dd_halo *halo;
-    const dd_needs *needs;
     const entry *entries;
     dd_blocks segments, ends;
     int64_t send_room, end_room;
-    dd_end *end; /* [2 own segments] scratch; owned */
+    end_node *end; /* [2 own segments] scratch; owned */
 } listing;
 
 static int64_t list_ends(listing *l, int64_t first, int64_t end, dd_stage *stage)
@@ -121,12 +78,11 @@ static int64_t list_ends(listing *l, int64_t first, int64_t end, dd_stage *stage
     int64_t n = 0;
 
     for (int64_t i = first; i < end; i++) {
-        const int64_t s = l->entries[i].source, node = stage->own_node[s];
-        const int64_t far = l->halo->place[l->halo->first[node] + stage->own_arm[s]];
-        l->end[n++] = (dd_end){l->entries[i].key.owner, node};
-        l->end[n++] = (dd_end){l->entries[i].key.other, far};
+        const dd_own *own = &stage->own[l->entries[i].source];
+        l->end[n++] = (end_node){l->entries[i].key.owner, own->node};
+        l->end[n++] = (end_node){l->entries[i].key.other, own->far};
     }
-    n = dd_ends_sort(n, l->end);
+    n = sort_ends(n, l->end);
     dd_blocks_fail(&l->ends,
                    eqp_array_reserve(&stage->send_end, &l->end_room, stage->nends + n, sizeof *stage->send_end));
     for (int64_t i = 0; i < n && l->ends.code == EQP_OK; i++) {
@@ -139,7 +95,7 @@ static void list_block(listing *l, int64_t first, int64_t end, dd_stage *stage)
 {
     const int64_t cell = l->entries[first].cell;
 
-    dd_blocks_add(&l->segments, cell, (end - first) * (int64_t)sizeof(dd_six));
+    dd_blocks_add(&l->segments, cell, (end - first) * (int64_t)sizeof(bundle));
     dd_blocks_fail(&l->segments,
                    eqp_array_reserve(&stage->send, &l->send_room, stage->nsend + end - first, sizeof *stage->send));
     for (int64_t i = first; i < end && l->segments.code == EQP_OK; i++) {
@@ -159,7 +115,7 @@ static void list_blocks(listing *l, dd_stage *stage)
             end++;
         }
         for (int r = 0; r < domain->nranks; r++) {
-            if (r != domain->rank && dd_needs_has(l->needs, r, cell)) {
+            if (r != domain->rank && dd_needs_has(&stage->needs, r, cell)) {
                 if (!added) {
                     list_block(l, i, end, stage);
                 }
@@ -171,120 +127,108 @@ static void list_blocks(listing *l, dd_stage *stage)
     }
 }
 
-static int make_routes(listing *l, int code, dd_stage *stage)
+static int make_routes(const dd_domain *domain, const entry *entries, int code, dd_stage *stage)
 {
-    const dd_domain *domain = l->domain;
+    listing l = {.domain = domain, .entries = entries, .segments = {.back = true}};
 
-    code = code == EQP_OK ? eqp_array_create(&l->end, 2 * stage->nown, sizeof *l->end) : code;
-    l->segments.back = true;
-    dd_blocks_fail(&l->segments, code);
-    dd_blocks_fail(&l->ends, code);
+    code = code == EQP_OK ? eqp_array_create(&l.end, 2 * stage->nown, sizeof *l.end) : code;
+    dd_blocks_fail(&l.segments, code);
+    dd_blocks_fail(&l.ends, code);
     if (code == EQP_OK) {
-        list_blocks(l, stage);
+        list_blocks(&l, stage);
     }
-    free(l->end);
-    EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &l->segments, &stage->route));
-    EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &l->ends, &stage->ends));
+    free(l.end);
+    EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &l.segments, &stage->route));
+    EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &l.ends, &stage->ends));
 done:
-    dd_blocks_free(&l->ends);
+    dd_blocks_free(&l.ends);
     return code;
 }
 
-/* Plans the routes; own segments are listed and sorted while needs travel. */
+/* Plans the routes; own segments are sorted while needs travel. */
 static int plan_routes(const dd_domain *domain, const dd_halo *halo, const eqp_map *map, entry **entries,
                        dd_stage *stage)
 {
-    listing l = {.domain = domain, .halo = halo, .needs = &stage->needs};
-    int own = dd_shares_find(domain, halo, &stage->grid, map, EQP_OK, &stage->shares), code;
+    DD_FREED int64_t *cell = NULL;
+    int own = dd_shares_find(domain, halo, &stage->grid, map, EQP_OK, &stage->shares);
 
-    EQP_TRY(dd_needs_begin(domain, halo, &stage->grid, &stage->shares, &stage->needs));
-    EQP_TRY(dd_field_begin(domain, halo, &stage->grid, &stage->field));
-    own = own == EQP_OK ? list_all_own(domain, halo, stage, entries) : own;
-    code = dd_field_end(domain, &stage->grid, &stage->field);
+    own = own == EQP_OK ? find_cells(domain, halo, stage, &cell) : own;
+    const int64_t n = own == EQP_OK ? stage->nown : 0;
+    DD_CHECK(dd_needs_begin(domain, n, stage->own, cell, &stage->grid, &stage->shares, &stage->needs));
+    DD_CHECK(dd_field_begin(domain, n, cell, &stage->grid, &stage->field));
+    own = own == EQP_OK ? sort_own(domain, cell, stage, entries) : own;
+    const int code = dd_field_end(domain, &stage->grid, &stage->field);
     own = own == EQP_OK ? code : own;
-    EQP_TRY(dd_needs_end(&stage->grid, &stage->shares, stage->field.home, &stage->needs));
-    l.entries = *entries;
-    EQP_TRY(make_routes(&l, own, stage));
-done:
+    DD_CHECK(dd_needs_end(&stage->grid, &stage->shares, stage->field.home, &stage->needs));
+    DD_CHECK(make_routes(domain, *entries, own, stage));
     dd_needs_free(&stage->needs);
-    return code;
+    return EQP_OK;
 }
 
 static int count_ghosts(dd_stage *stage)
 {
     const eqp_route_view view = eqp_route_arrivals(stage->route);
-    int code = eqp_array_create(&stage->ghost_first, view.n + 1, sizeof *stage->ghost_first);
 
-    for (int64_t b = 0; b < view.n && code == EQP_OK; b++) {
+    DD_CHECK(eqp_array_create(&stage->ghost_first, view.n + 1, sizeof *stage->ghost_first));
+    for (int64_t b = 0; b < view.n; b++) {
         const int64_t end = (view.offset[b] + view.bytes[b]) / (int64_t)sizeof(double);
-        stage->nghosts += view.bytes[b] / (int64_t)sizeof(dd_six);
+        stage->nghosts += view.bytes[b] / (int64_t)sizeof(bundle);
         stage->ghost_first[b + 1] = stage->nghosts;
         stage->narrived = end > stage->narrived ? end : stage->narrived;
     }
     stage->nblocks = view.n;
     stage->n = stage->nown + stage->nghosts;
-    return code;
+    return EQP_OK;
 }
 
-/* Fetches the constant data of remote segments: borrowed from the route. */
+/* Fetches the bundles of remote segments: borrowed from the route. */
 static int fetch_ghosts(const dd_domain *domain, dd_stage *stage, const void **bundles)
 {
-    bundle *out = NULL;
+    DD_FREED bundle *out = NULL;
     int code = count_ghosts(stage);
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&out, stage->nsend, sizeof *out);
-    }
+    code = code == EQP_OK ? eqp_array_create(&out, stage->nsend, sizeof *out) : code;
     for (int64_t i = 0; i < stage->nsend && code == EQP_OK; i++) {
-        const int64_t s = stage->send[i];
-        out[i] = (bundle){.key = own_key(domain, stage, s)};
-        memcpy(out[i].burgers, domain->network.node[stage->own_node[s]].arm[stage->own_arm[s]].burgers,
-               sizeof out[i].burgers);
+        out[i] = (bundle){.key = own_key(domain, stage, stage->send[i])};
+        memcpy(out[i].burgers, stage->own[stage->send[i]].arm->burgers, sizeof out[i].burgers);
     }
-    code = dd_route_send(stage->route, code, out, bundles);
-    free(out);
-    return code;
+    return dd_route_send(stage->route, code, out, bundles);
 }
 
-static int merge(dd_stage *stage, const void *bundles, entry **entries)
+/* Joins own and remote segments: entries by cell, and the bundles in the order of arrival. */
+static int merge(dd_stage *stage, const void *received, entry **entries, bundle **bundles)
 {
     const eqp_route_view view = eqp_route_arrivals(stage->route);
     int64_t room = stage->nown;
-    int code = eqp_array_reserve(entries, &room, stage->n, sizeof **entries);
 
-    for (int64_t b = 0; b < view.n && code == EQP_OK; b++) {
-        const dd_six *from = dd_stage_block(&view, bundles, b);
-        for (int64_t g = stage->ghost_first[b]; g < stage->ghost_first[b + 1]; g++, from++) {
-            bundle arrived;
-            memcpy(&arrived, from, sizeof arrived);
-            (*entries)[stage->nown + g] = (entry){arrived.key, view.id[b], -1 - g};
+    DD_CHECK(eqp_array_create(bundles, stage->nghosts, sizeof **bundles));
+    DD_CHECK(eqp_array_reserve(entries, &room, stage->n, sizeof **entries));
+    for (int64_t b = 0; b < view.n; b++) {
+        memcpy(*bundles + stage->ghost_first[b], (const char *)received + view.offset[b], (size_t)view.bytes[b]);
+        for (int64_t g = stage->ghost_first[b]; g < stage->ghost_first[b + 1]; g++) {
+            (*entries)[stage->nown + g] = (entry){view.id[b], (*bundles)[g].key, -1 - g};
         }
     }
-    if (code == EQP_OK && stage->nghosts > 0) {
-        sort_entries(stage->n, *entries);
+    if (stage->nghosts > 0) {
+        dd_sort(*entries, stage->n, sizeof **entries, dd_by_3_words);
     }
-    return code;
+    return EQP_OK;
 }
 
 static int create_local(dd_stage *stage)
 {
-    int code;
-
-    EQP_TRY(eqp_array_create(&stage->key, stage->n, sizeof *stage->key));
-    EQP_TRY(eqp_array_create(&stage->source, stage->n, sizeof *stage->source));
-    EQP_TRY(eqp_array_create(&stage->cell_first, stage->grid.ncells + 1, sizeof *stage->cell_first));
-    EQP_TRY(eqp_array_create(&stage->alone, stage->grid.ncells, sizeof *stage->alone));
-    EQP_TRY(eqp_array_create(&stage->ghost_local, stage->nghosts, sizeof *stage->ghost_local));
-    EQP_TRY(dd_columns_create(stage->n, &stage->memory, &stage->columns));
-done:
-    return code;
+    DD_CHECK(eqp_array_create(&stage->key, stage->n, sizeof *stage->key));
+    DD_CHECK(eqp_array_create(&stage->source, stage->n, sizeof *stage->source));
+    DD_CHECK(eqp_array_create(&stage->cell_first, stage->grid.ncells + 1, sizeof *stage->cell_first));
+    DD_CHECK(eqp_array_create(&stage->alone, stage->grid.ncells, sizeof *stage->alone));
+    DD_CHECK(eqp_array_create(&stage->ghost_local, stage->nghosts, sizeof *stage->ghost_local));
+    DD_CHECK(eqp_array_create(&stage->ghost_end, stage->nghosts, sizeof *stage->ghost_end));
+    return dd_columns_create(stage->n, &stage->memory, &stage->columns);
 }
 
-static void fill_local(const dd_domain *domain, const dd_halo *halo, const entry *entries, const void *bundles,
+static void fill_local(const dd_domain *domain, const dd_halo *halo, const entry *entries, const bundle *bundles,
                        dd_stage *stage)
 {
-    const eqp_route_view view = eqp_route_arrivals(stage->route);
-
     for (int64_t i = 0; i < stage->n; i++) {
         const entry *e = &entries[i];
         stage->key[i] = e->key;
@@ -292,8 +236,11 @@ static void fill_local(const dd_domain *domain, const dd_halo *halo, const entry
         stage->cell_first[e->cell + 1] = i + 1;
         if (e->source >= 0) {
             stage->own_local[e->source] = i;
-        } else {
-            stage->ghost_local[-1 - e->source] = i;
+            continue;
+        }
+        stage->ghost_local[-1 - e->source] = i;
+        for (int d = 0; d < 3; d++) {
+            stage->columns.at[6 + d][i] = bundles[-1 - e->source].burgers[d];
         }
     }
     for (int64_t c = 0; c < stage->grid.ncells; c++) {
@@ -302,54 +249,30 @@ static void fill_local(const dd_domain *domain, const dd_halo *halo, const entry
         }
     }
     dd_stage_place_own(domain, halo, stage);
-    for (int64_t b = 0; b < view.n; b++) {
-        const dd_six *from = dd_stage_block(&view, bundles, b);
-        for (int64_t g = stage->ghost_first[b]; g < stage->ghost_first[b + 1]; g++, from++) {
-            bundle arrived;
-            memcpy(&arrived, from, sizeof arrived);
-            for (int d = 0; d < 3; d++) {
-                stage->columns.at[6 + d][stage->ghost_local[g]] = arrived.burgers[d];
-            }
-        }
-    }
 }
 
 /* The share of a local segment's owner; -1: none. Call in the order of the segments. */
 static int64_t share_of(const dd_shares *shares, const entry *e, int64_t *next)
 {
-    while (*next < shares->n && (shares->share[*next].cell < e->cell ||
-                                 (shares->share[*next].cell == e->cell && shares->share[*next].owner < e->key.owner))) {
+    while (*next < shares->n && dd_by_2_words(&shares->share[*next], e) < 0) {
         ++*next;
     }
     return *next < shares->n && shares->share[*next].owner == e->key.owner ? *next : -1;
 }
 
-/* Lists the segments whose pairs this rank computes and returns their number. target: NULL: count only. */
-static int64_t list_targets(const dd_domain *domain, const entry *entries, const dd_stage *stage, dd_target *target)
+/* Lists the segments whose pairs this rank computes. */
+static int list_targets(const dd_domain *domain, const entry *entries, dd_stage *stage)
 {
-    int64_t n = 0, next = 0;
+    int64_t next = 0, room = 0;
 
     for (int64_t i = 0; i < stage->n; i++) {
         const int64_t share = share_of(&stage->shares, &entries[i], &next), own = entries[i].source;
-        if (share >= 0 || (own >= 0 && domain->network.node[stage->own_node[own]].split < 0)) {
-            if (target != NULL) {
-                target[n] = (dd_target){i, share};
-            }
-            n++;
+        if (share >= 0 || (own >= 0 && domain->network.node[stage->own[own].node].split < 0)) {
+            DD_CHECK(eqp_array_reserve(&stage->target, &room, stage->ntargets + 1, sizeof *stage->target));
+            stage->target[stage->ntargets++] = (dd_target){i, share};
         }
     }
-    return n;
-}
-
-static int create_targets(const dd_domain *domain, const entry *entries, dd_stage *stage)
-{
-    int code;
-
-    stage->ntargets = list_targets(domain, entries, stage, NULL);
-    EQP_TRY(eqp_array_create(&stage->target, stage->ntargets, sizeof *stage->target));
-    (void)list_targets(domain, entries, stage, stage->target);
-done:
-    return code;
+    return EQP_OK;
 }
 
 static void find_alone(dd_stage *stage)
@@ -369,44 +292,84 @@ static void find_alone(dd_stage *stage)
     }
 }
 
-static int take_in(const dd_domain *domain, const dd_halo *halo, const void *bundles, entry **entries, dd_stage *stage)
+static int64_t find_end(const end_node *ends, int64_t n, dd_tag tag)
 {
-    int code;
+    const end_node *at = bsearch(&tag, ends, (size_t)n, sizeof *ends, dd_by_word);
 
-    EQP_TRY(merge(stage, bundles, entries));
-    EQP_TRY(create_local(stage));
+    return at - ends; /* found: the list was made of all ends */
+}
+
+/* Finds the ends of a block, of which the first has index `first`. Returns the number of ends. ends: room for two per
+ * segment. */
+static int64_t find_in_block(dd_stage *stage, int64_t block, int64_t first, end_node *ends)
+{
+    const int64_t from = stage->ghost_first[block], n = stage->ghost_first[block + 1] - from;
+    int64_t kept;
+
+    for (int64_t g = 0; g < n; g++) {
+        const dd_segment_key *key = &stage->key[stage->ghost_local[from + g]];
+        ends[2 * g] = (end_node){.tag = key->owner};
+        ends[2 * g + 1] = (end_node){.tag = key->other};
+    }
+    kept = sort_ends(2 * n, ends);
+    for (int64_t g = from; g < from + n; g++) {
+        const dd_segment_key *key = &stage->key[stage->ghost_local[g]];
+        stage->ghost_end[g][0] = first + find_end(ends, kept, key->owner);
+        stage->ghost_end[g][1] = first + find_end(ends, kept, key->other);
+    }
+    return kept;
+}
+
+/* Finds the ends of all remote segments among the received positions. EQP_ERR_INTERNAL if they do not match. */
+static int find_ends(dd_stage *stage)
+{
+    const eqp_route_view ends = eqp_route_arrivals(stage->ends), segments = eqp_route_arrivals(stage->route);
+    DD_FREED end_node *room = NULL;
+
+    DD_CHECK(ends.n == stage->nblocks ? EQP_OK : EQP_ERR_INTERNAL);
+    DD_CHECK(eqp_array_create(&room, 2 * stage->nghosts, sizeof *room));
+    for (int64_t b = 0; b < stage->nblocks; b++) {
+        const int64_t n = find_in_block(stage, b, ends.offset[b] / DD_END_BYTES, room);
+        if (ends.id[b] != segments.id[b] || ends.home[b] != segments.home[b] || ends.bytes[b] != n * DD_END_BYTES) {
+            return EQP_ERR_INTERNAL;
+        }
+    }
+    return EQP_OK;
+}
+
+static int take_in(const dd_domain *domain, const dd_halo *halo, const void *received, entry **entries, dd_stage *stage)
+{
+    DD_FREED bundle *bundles = NULL;
+
+    DD_CHECK(merge(stage, received, entries, &bundles));
+    DD_CHECK(create_local(stage));
     fill_local(domain, halo, *entries, bundles, stage);
     find_alone(stage);
-    EQP_TRY(create_targets(domain, *entries, stage));
-    EQP_TRY(dd_stage_find_ends(stage));
-done:
-    return code;
+    DD_CHECK(list_targets(domain, *entries, stage));
+    return find_ends(stage);
 }
 
 int dd_stage_open(const dd_domain *domain, const int64_t cells[3], dd_stage *stage)
 {
-    int code;
-
     dd_stage_free(stage);
     dd_grid_init(&stage->grid, domain, cells);
-    EQP_TRY(dd_needs_open(domain, &stage->grid, &stage->needs));
-    EQP_TRY(dd_field_open(domain, &stage->grid, &stage->field));
-done:
-    return code;
+    DD_CHECK(dd_needs_open(domain, &stage->grid, &stage->needs));
+    return dd_field_open(domain, &stage->grid, &stage->field);
 }
 
 int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const eqp_map *map, dd_stage *stage)
 {
-    const void *bundles = NULL;
-    entry *entries = NULL;
+    DD_FREED entry *entries = NULL;
+    const void *received = NULL;
     int code;
 
+    stage->nown = halo->nown;
+    stage->own = halo->own;
     EQP_TRY(plan_routes(domain, halo, map, &entries, stage));
     EQP_TRY(dd_field_plan(domain, &stage->field));
-    EQP_TRY(fetch_ghosts(domain, stage, &bundles));
-    stage->code = take_in(domain, halo, bundles, &entries, stage);
+    EQP_TRY(fetch_ghosts(domain, stage, &received));
+    stage->code = take_in(domain, halo, received, &entries, stage);
 done:
-    free(entries);
     if (code != EQP_OK) {
         dd_stage_free(stage);
     }
@@ -415,9 +378,9 @@ done:
 
 void dd_stage_free(dd_stage *stage)
 {
-    void *owned[] = {stage->own_node,    stage->own_arm,     stage->own_local, stage->own_crossing, stage->send,
-                     stage->ghost_first, stage->ghost_local, stage->key,       stage->source,       stage->cell_first,
-                     stage->alone,       stage->memory,      stage->target,    stage->send_end,     stage->ghost_end};
+    void *owned[] = {stage->own_local, stage->send,   stage->ghost_first, stage->ghost_local,
+                     stage->key,       stage->source, stage->memory,      stage->cell_first,
+                     stage->alone,     stage->target, stage->send_end,    stage->ghost_end};
 
     eqp_route_free(stage->route);
     eqp_route_free(stage->ends);

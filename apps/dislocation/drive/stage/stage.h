@@ -29,12 +29,9 @@ typedef struct dd_target {
 typedef struct dd_stage {
     dd_grid grid;
     int code; /* of this rank alone; the first use returns it on all ranks */
-    /* own segments: their owner lives here; in the order of the nodes */
     int64_t nown;
-    int64_t *own_node;     /* [nown] place of the owner */
-    int *own_arm;          /* [nown] index of the arm */
-    int64_t *own_local;    /* [nown] place among the local segments */
-    int64_t *own_crossing; /* [nown] place among the halo's own arms across ranks; -1: both ends live here */
+    const dd_own *own;  /* [nown] of the halo (borrowed) */
+    int64_t *own_local; /* [nown] place among the local segments */
     /* exchange */
     eqp_route *route; /* of segments: keys and Burgers vectors, once, and the forces on them, back */
     eqp_route *ends;  /* of the same blocks: positions of their ends, each once */
@@ -61,10 +58,11 @@ typedef struct dd_stage {
 } dd_stage;
 
 /* Allocates memory for a plan before collective calls; pass its code to dd_halo_create(). *stage: zeroed, or a former
- * plan, which is freed as by dd_stage_free(). Otherwise local. */
+ * plan, which is freed. Otherwise local. */
 int dd_stage_open(const dd_domain *domain, const int64_t cells[3], dd_stage *stage);
-/* Plans for the present positions by the domain's exchange plan, after dd_stage_open() on all ranks. Own segments have
- * positions at once, remote ones after the first refresh. On error the stage is freed. Collective. */
+/* Plans for the present positions by the domain's exchange plan, after dd_stage_open() on all ranks. The halo must not
+ * change while the stage is in use. Own segments have positions at once, remote ones after the first refresh. On error
+ * the stage is freed. Collective. */
 int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const eqp_map *map, dd_stage *stage);
 /* Collective. */
 void dd_stage_free(dd_stage *stage);
@@ -77,8 +75,8 @@ int dd_stage_finish(const dd_domain *domain, dd_stage *stage);
 
 int dd_stage_refresh(const dd_domain *domain, const dd_halo *halo, dd_stage *stage);
 
-/* Returns forces on remote segments to their homes, which add them. mine: scratch [narrived]; sum: [nsend][6]. code: of
- * this rank so far; all ranks return the code of a rank that failed. Collective. */
+/* Returns forces on remote segments to their homes, which add them. mine: scratch [narrived]; sum: [nsend][6].
+ * Collective. */
 int dd_stage_return(dd_stage *stage, int code, double *mine, double *sum);
 
 /* The runs of local segments that pair with a segment of a cell, itself excluded, if all of them are local. Returns
@@ -99,32 +97,6 @@ int dd_columns_create(int64_t n, double **memory, dd_columns *columns);
 /* Segment at a place of the columns. */
 dd_segment dd_columns_segment(const dd_columns *columns, int64_t place);
 dd_segment dd_stage_segment(const dd_stage *stage, int64_t local);
-
-/* ---- Internals shared by the planning and the exchanges of a stage. */
-
-/* Six numbers of a segment: forces on its ends, or its constant data. */
-typedef struct dd_six {
-    double of[6];
-} dd_six;
-
-/* A node that is an end of segments of a block. */
-typedef struct dd_end {
-    dd_tag tag;
-    int64_t place; /* in the halo, if known */
-} dd_end;
-
-/* Sorts the ends of a block's segments into the order in which they travel, each once. Returns their number. */
-int64_t dd_ends_sort(int64_t n, dd_end *ends);
-
-/* Finds the ends of all remote segments with known keys among the received positions. EQP_OK, EQP_ERR_MEMORY, or
- * EQP_ERR_INTERNAL if they do not match. Local. */
-int dd_stage_find_ends(dd_stage *stage);
-
-/* Data of a block's segments in a received or returned buffer. */
-static inline const dd_six *dd_stage_block(const eqp_route_view *view, const void *received, int64_t block)
-{
-    return (const dd_six *)((const char *)received + view->offset[block]);
-}
 
 /* Copies own segments into the columns at their present positions. Local. */
 void dd_stage_place_own(const dd_domain *domain, const dd_halo *halo, const dd_stage *stage);

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stage.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
-#include <stdlib.h>
-#include <string.h>
-
 /* Places the far end by the nearest periodic image, with the same bits on every rank. */
 static void place(const dd_domain *domain, const double owner[3], const double other[3], const dd_stage *stage,
                   int64_t local)
@@ -23,12 +17,11 @@ static void place(const dd_domain *domain, const double owner[3], const double o
 void dd_stage_place_own(const dd_domain *domain, const dd_halo *halo, const dd_stage *stage)
 {
     for (int64_t s = 0; s < stage->nown; s++) {
-        const int64_t node = stage->own_node[s], local = stage->own_local[s];
-        const dd_node *owner = &domain->network.node[node];
-        const int arm = stage->own_arm[s];
-        place(domain, owner->x, dd_halo_position(domain, halo, halo->place[halo->first[node] + arm]), stage, local);
+        const dd_own *own = &stage->own[s];
+        const int64_t local = stage->own_local[s];
+        place(domain, domain->network.node[own->node].x, dd_halo_position(domain, halo, own->far), stage, local);
         for (int d = 0; d < 3; d++) {
-            stage->columns.at[6 + d][local] = owner->arm[arm].burgers[d];
+            stage->columns.at[6 + d][local] = own->arm->burgers[d];
         }
     }
 }
@@ -46,27 +39,23 @@ int dd_stage_start(const dd_domain *domain, const dd_halo *halo, dd_stage *stage
 int dd_stage_finish(const dd_domain *domain, dd_stage *stage)
 {
     const void *received = NULL;
-    const int code = eqp_route_finish(stage->ends, &received);
-    const double(*x)[3] = received;
 
-    for (int64_t g = 0; g < stage->nghosts && code == EQP_OK; g++) {
+    DD_CHECK(eqp_route_finish(stage->ends, &received));
+    const double(*x)[3] = received;
+    for (int64_t g = 0; g < stage->nghosts; g++) {
         place(domain, x[stage->ghost_end[g][0]], x[stage->ghost_end[g][1]], stage, stage->ghost_local[g]);
     }
-    return code;
+    return EQP_OK;
 }
 
 int dd_stage_refresh(const dd_domain *domain, const dd_halo *halo, dd_stage *stage)
 {
-    double *out = NULL;
-    int code;
+    DD_FREED double *out = NULL;
+    const int code = stage->code == EQP_OK ? eqp_array_create(&out, 3 * stage->nends, sizeof *out) : stage->code;
 
-    code = stage->code == EQP_OK ? eqp_array_create(&out, 3 * stage->nends, sizeof *out) : stage->code;
-    EQP_TRY(eqp_agree(domain->comm, code, NULL));
-    EQP_TRY(dd_stage_start(domain, halo, stage, out));
-    EQP_TRY(dd_stage_finish(domain, stage));
-done:
-    free(out);
-    return code;
+    DD_CHECK(eqp_agree(domain->comm, code, NULL));
+    DD_CHECK(dd_stage_start(domain, halo, stage, out));
+    return dd_stage_finish(domain, stage);
 }
 
 int dd_stage_return(dd_stage *stage, int code, double *mine, double *sum)
@@ -86,14 +75,13 @@ int dd_stage_return(dd_stage *stage, int code, double *mine, double *sum)
     }
     const int started = eqp_route_back_start(stage->route, mine);
     code = eqp_route_back_finish(stage->route, sum);
-    EQP_TRY(code == EQP_ERR_STATE ? started : code); /* nothing was sent: all ranks know why */
+    DD_CHECK(code == EQP_ERR_STATE ? started : code); /* nothing was sent: all ranks know why */
     for (int64_t i = 0; i < stage->nsend; i++) {
         for (int c = 0; c < 6; c++) {
             stage->columns.force[c][stage->own_local[stage->send[i]]] += sum[6 * i + c];
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int add_run(dd_run *runs, int n, int64_t first, int64_t end)
@@ -176,80 +164,4 @@ dd_segment dd_columns_segment(const dd_columns *columns, int64_t place)
 dd_segment dd_stage_segment(const dd_stage *stage, int64_t local)
 {
     return dd_columns_segment(&stage->columns, local);
-}
-
-static int compare(const void *left, const void *right)
-{
-    const dd_tag a = ((const dd_end *)left)->tag, b = ((const dd_end *)right)->tag;
-
-    return (a > b) - (a < b);
-}
-
-int64_t dd_ends_sort(int64_t n, dd_end *ends)
-{
-    int64_t kept = 0;
-
-    if (n > 1) {
-        qsort(ends, (size_t)n, sizeof *ends, compare);
-    }
-    for (int64_t i = 0; i < n; i++) {
-        if (kept == 0 || ends[i].tag != ends[kept - 1].tag) {
-            ends[kept++] = ends[i];
-        }
-    }
-    return kept;
-}
-
-static int64_t find(const dd_end *ends, int64_t n, dd_tag tag)
-{
-    const dd_end key = {.tag = tag};
-    const dd_end *at = bsearch(&key, ends, (size_t)n, sizeof *ends, compare);
-
-    return at - ends; /* found: the list was made of all ends */
-}
-
-/* Finds the ends of a block, of which the first has index `first`. Returns the number of ends. ends: room for two per
- * segment. */
-static int64_t find_in_block(dd_stage *stage, int64_t block, int64_t first, dd_end *ends)
-{
-    const int64_t from = stage->ghost_first[block], n = stage->ghost_first[block + 1] - from;
-    int64_t kept;
-
-    for (int64_t g = 0; g < n; g++) {
-        const dd_segment_key *key = &stage->key[stage->ghost_local[from + g]];
-        ends[2 * g] = (dd_end){.tag = key->owner};
-        ends[2 * g + 1] = (dd_end){.tag = key->other};
-    }
-    kept = dd_ends_sort(2 * n, ends);
-    for (int64_t g = from; g < from + n; g++) {
-        const dd_segment_key *key = &stage->key[stage->ghost_local[g]];
-        stage->ghost_end[g][0] = first + find(ends, kept, key->owner);
-        stage->ghost_end[g][1] = first + find(ends, kept, key->other);
-    }
-    return kept;
-}
-
-int dd_stage_find_ends(dd_stage *stage)
-{
-    const eqp_route_view ends = eqp_route_arrivals(stage->ends), segments = eqp_route_arrivals(stage->route);
-    int64_t largest = 0;
-    dd_end *room = NULL;
-    int code = ends.n == stage->nblocks ? EQP_OK : EQP_ERR_INTERNAL;
-
-    for (int64_t b = 0; b < stage->nblocks; b++) {
-        const int64_t n = stage->ghost_first[b + 1] - stage->ghost_first[b];
-        largest = n > largest ? n : largest;
-    }
-    EQP_TRY(code);
-    EQP_TRY(eqp_array_create(&room, 2 * largest, sizeof *room));
-    EQP_TRY(eqp_array_create(&stage->ghost_end, stage->nghosts, sizeof *stage->ghost_end));
-    for (int64_t b = 0; b < stage->nblocks; b++) {
-        const int64_t n = find_in_block(stage, b, ends.offset[b] / DD_END_BYTES, room);
-        if (ends.id[b] != segments.id[b] || ends.home[b] != segments.home[b] || ends.bytes[b] != n * DD_END_BYTES) {
-            EQP_TRY(EQP_ERR_INTERNAL);
-        }
-    }
-done:
-    free(room);
-    return code;
 }

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "close.h"
-
-#include "../../physics/network/operations.h"
-#include "../outbox.h"
-
-#include <equipoise/more/base.h>
+#include "topology.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Adding and subtracting it rounds to the nearest integer, in loops that vectorise on any machine, unlike rint(). */
 #define ROUND 6755399441055744.0 /* 1.5 x 2^52 */
@@ -21,18 +14,26 @@
 
 typedef struct ball_columns {
     int64_t n;
-    double *x[3], *radius; /* [n] */
+    double *x[3], *radius; /* [n] parts of one array that starts at x[0] */
 } ball_columns;
 
 typedef struct bins_grid {
     int64_t n[3];
     double low[3], edge[3], box[3];
     double reach;
-    int64_t *first; /* [bins + 1] */
-    int64_t *place; /* [balls.n] index among the given balls */
-    double *memory;
-    ball_columns balls; /* by bin, then by place */
+    int64_t *first;     /* [bins + 1] owned */
+    int64_t *place;     /* [balls.n] index among the given balls; owned */
+    ball_columns balls; /* by bin, then by place; owned */
 } bins_grid;
+
+static int create_balls(int64_t n, ball_columns *balls)
+{
+    double *x = NULL;
+
+    DD_CHECK(eqp_array_create(&x, 4 * n, sizeof *x));
+    *balls = (ball_columns){n, {x, x + n, x + 2 * n}, x + 3 * n};
+    return EQP_OK;
+}
 
 static int64_t bin_along(const bins_grid *bins, int d, double x)
 {
@@ -112,36 +113,16 @@ static void sort(const ball_columns *balls, bins_grid *bins)
     }
 }
 
-static void bins_free(bins_grid *bins)
-{
-    free(bins->first);
-    free(bins->place);
-    free(bins->memory);
-    *bins = (bins_grid){0};
-}
-
 /* Sorts balls (borrowed) into bins so wide that balls nearer than reach lie in bins that touch. O(n). */
 static int bins_create(const dd_domain *domain, const ball_columns *balls, double reach, bins_grid *bins)
 {
-    bins_grid made = {.reach = reach};
-    int code = eqp_array_create(&made.memory, 4 * balls->n, sizeof *made.memory);
-
-    measure(domain, balls, &made);
-    choose_widths(balls, &made);
-    if (code == EQP_OK) {
-        code = eqp_array_create(&made.place, balls->n, sizeof *made.place);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&made.first, made.n[0] * made.n[1] * made.n[2] + 1, sizeof *made.first);
-    }
-    if (code != EQP_OK) {
-        bins_free(&made);
-        return code;
-    }
-    made.balls = (ball_columns){
-        balls->n, {made.memory, made.memory + balls->n, made.memory + 2 * balls->n}, made.memory + 3 * balls->n};
-    sort(balls, &made);
-    *bins = made;
+    bins->reach = reach;
+    measure(domain, balls, bins);
+    choose_widths(balls, bins);
+    DD_CHECK(create_balls(balls->n, &bins->balls));
+    DD_CHECK(eqp_array_create(&bins->place, balls->n, sizeof *bins->place));
+    DD_CHECK(eqp_array_create(&bins->first, bins->n[0] * bins->n[1] * bins->n[2] + 1, sizeof *bins->first));
+    sort(balls, bins);
     return EQP_OK;
 }
 
@@ -254,27 +235,17 @@ static void homes(const dd_domain *domain, const dd_stage *stage, int64_t local,
 {
     const int64_t source = stage->source[local];
 
-    if (source >= 0) {
-        home[0] = domain->rank;
-        home[1] = domain->network.node[stage->own_node[source]].arm[stage->own_arm[source]].home;
-    } else {
-        home[0] = dd_stage_sender(stage, -1 - source);
-        home[1] = -1;
-    }
+    home[0] = source >= 0 ? domain->rank : dd_stage_sender(stage, -1 - source);
+    home[1] = source >= 0 ? stage->own[source].arm->home : -1;
 }
 
 static int append(const dd_domain *domain, const dd_stage *stage, int64_t i, int64_t j, dd_closes *closes)
 {
-    const dd_segment_key *a = &stage->key[i], *b = &stage->key[j];
-    const bool turned = a->owner != b->owner ? a->owner > b->owner : a->other > b->other;
+    const bool turned = dd_by_2_words(&stage->key[i], &stage->key[j]) > 0;
     const int64_t local[2] = {turned ? j : i, turned ? i : j};
-    dd_close *pair;
-    int code = eqp_array_reserve(&closes->pair, &closes->room, closes->n + 1, sizeof *closes->pair);
 
-    if (code != EQP_OK) {
-        return code;
-    }
-    pair = &closes->pair[closes->n++];
+    DD_CHECK(eqp_array_reserve(&closes->pair, &closes->room, closes->n + 1, sizeof *closes->pair));
+    dd_close *pair = &closes->pair[closes->n++];
     for (int s = 0; s < 2; s++) {
         pair->tag[2 * s] = stage->key[local[s]].owner;
         pair->tag[2 * s + 1] = stage->key[local[s]].other;
@@ -297,28 +268,25 @@ static bool is_charged(const dd_run *runs, int nruns, int64_t local)
 static int search(const dd_domain *domain, const dd_stage *stage, const ball_columns *balls, const bins_grid *bins,
                   int64_t *near, dd_closes *closes)
 {
-    int code = EQP_OK;
-
-    for (int64_t t = 0; t < stage->ntargets && code == EQP_OK; t++) {
+    for (int64_t t = 0; t < stage->ntargets; t++) {
         const int64_t i = stage->target[t].local;
         const double x[3] = {balls->x[0][i], balls->x[1][i], balls->x[2][i]};
         const int64_t n = bins_near(bins, x, balls->radius[i], near);
         dd_run runs[DD_GRID_SOURCES];
         const int nruns = dd_stage_target_runs(stage, &stage->target[t], dd_stage_cell(stage, i), runs);
-        for (int64_t k = 0; k < n && code == EQP_OK; k++) {
+        for (int64_t k = 0; k < n; k++) {
             const int64_t j = near[k];
             if (is_charged(runs, nruns, j) && !have_common_node(&stage->key[i], &stage->key[j]) &&
                 are_close(stage, balls, i, j, domain->box, bins->reach)) {
-                code = append(domain, stage, i, j, closes);
+                DD_CHECK(append(domain, stage, i, j, closes));
             }
         }
     }
-    return code;
+    return EQP_OK;
 }
 
-static void make_balls(const dd_stage *stage, double *column, ball_columns *balls)
+static void make_balls(const dd_stage *stage, const ball_columns *balls)
 {
-    *balls = (ball_columns){stage->n, {column, column + stage->n, column + 2 * stage->n}, column + 3 * stage->n};
     for (int64_t i = 0; i < stage->n; i++) {
         const dd_segment segment = dd_stage_segment(stage, i);
         double length2 = 0;
@@ -333,21 +301,21 @@ static void make_balls(const dd_stage *stage, double *column, ball_columns *ball
 
 static int find_here(const dd_domain *domain, const dd_stage *stage, double reach, dd_closes *closes)
 {
-    double *column = NULL;
-    int64_t *near = NULL;
-    ball_columns balls;
+    DD_FREED int64_t *near = NULL;
+    ball_columns balls = {0};
     bins_grid bins = {0};
     int code;
 
-    EQP_TRY(eqp_array_create(&column, 4 * stage->n, sizeof *column));
     EQP_TRY(eqp_array_create(&near, stage->n + 1, sizeof *near));
-    make_balls(stage, column, &balls);
+    EQP_TRY(create_balls(stage->n, &balls));
+    make_balls(stage, &balls);
     EQP_TRY(bins_create(domain, &balls, reach, &bins));
     EQP_TRY(search(domain, stage, &balls, &bins, near, closes));
 done:
-    bins_free(&bins);
-    free(near);
-    free(column);
+    free(bins.first);
+    free(bins.place);
+    free(bins.balls.x[0]);
+    free(balls.x[0]);
     return code;
 }
 
@@ -378,10 +346,10 @@ static int answer_all(const dd_domain *domain, dd_inbox *in, dd_outbox *out)
 
 static int find_homes(const dd_domain *domain, int code, dd_closes *closes)
 {
-    dd_outbox out = {0};
-    dd_inbox asked = {0}, in = {0};
+    DD_FREED_BY(dd_inbox_free) dd_inbox asked = {0};
+    DD_FREED_BY(dd_inbox_free) dd_inbox in = {0};
+    dd_outbox out = {.code = code};
 
-    dd_outbox_fail(&out, code);
     for (int64_t i = 0; i < 4 * closes->n; i++) {
         const dd_close *pair = &closes->pair[i / 4];
         if (pair->home[i % 4] < 0) {
@@ -391,14 +359,11 @@ static int find_homes(const dd_domain *domain, int code, dd_closes *closes)
     }
     code = dd_outbox_deliver_own(domain->comm, &out, &asked);
     dd_outbox_fail(&out, code == EQP_OK ? answer_all(domain, &asked, &out) : code);
-    EQP_TRY(dd_outbox_deliver_own(domain->comm, &out, &in));
+    DD_CHECK(dd_outbox_deliver_own(domain->comm, &out, &in));
     for (const answer *given; (given = dd_inbox_next(&in, sizeof *given)) != NULL;) {
         closes->pair[given->place / 4].home[given->place % 4] = (int)given->home;
     }
-done:
-    dd_inbox_free(&in);
-    dd_inbox_free(&asked);
-    return code;
+    return EQP_OK;
 }
 
 int dd_close_find(const dd_domain *domain, const dd_stage *stage, double reach, dd_closes *closes)

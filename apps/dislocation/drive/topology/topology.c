@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "topology.h"
 
-#include "../../physics/network/operations.h"
 #include "../../physics/network/vector.h"
-#include "transact.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include <equipoise/more/random.h>
 
 /* Most candidates are done after two or three rounds; crowds, as when two lines touch along a length, take more. */
 #define ROUNDS 6
@@ -53,14 +46,13 @@ static void tally(dd_topology_counts *counts, int kind, const dd_patch *patch)
     }
 }
 
-static int run(const dd_operation *operation, dd_patch *patch, void *context, bool *done, eqp_message *message)
+static int run(const dd_operation *operation, dd_patch *patch, void *context, bool *done)
 {
     topology *t = context;
-    const dd_tag *base = operation->base;
-    int code = dd_slip_begin(&t->slip, patch);
+    const dd_tag *base = operation->base, zipped[2] = {base[0], base[2]};
+    int code = EQP_ERR_INTERNAL;
 
-    (void)message;
-    EQP_TRY(code);
+    DD_CHECK(dd_slip_begin(&t->slip, patch));
     switch (operation->kind) {
     case DD_TOPOLOGY_SPLIT:
         code = dd_split(patch, t->rules, t->mover, base[0], done);
@@ -72,7 +64,7 @@ static int run(const dd_operation *operation, dd_patch *patch, void *context, bo
         code = dd_collide(patch, t->rules, base, base + 2, done);
         break;
     case DD_TOPOLOGY_ZIP:
-        code = dd_collide(patch, t->rules, base, (const dd_tag[2]){base[0], base[2]}, done);
+        code = dd_collide(patch, t->rules, base, zipped, done);
         break;
     case DD_TOPOLOGY_COARSEN:
         code = dd_coarsen(patch, t->rules, base[0], done);
@@ -80,27 +72,23 @@ static int run(const dd_operation *operation, dd_patch *patch, void *context, bo
     case DD_TOPOLOGY_REFINE:
         code = dd_refine(patch, base[0], base[1], done);
         break;
-    default:
-        code = EQP_ERR_INTERNAL;
-        break;
     }
     if (code == EQP_OK && *done) {
         tally(&t->own, operation->kind, patch);
         code = dd_slip_end(&t->slip, patch, t->area);
     }
-done:
     return code;
 }
 
 static int want(topology *t, dd_operation operation)
 {
-    int code;
-
-    EQP_TRY(eqp_array_reserve(&t->wanted, &t->room, t->n + 1, sizeof *t->wanted));
-    operation.key = dd_operation_key(t->step, &operation);
+    DD_CHECK(eqp_array_reserve(&t->wanted, &t->room, t->n + 1, sizeof *t->wanted));
+    operation.key = eqp_random_bits(t->step, (uint64_t)operation.kind, (uint64_t)operation.nbase);
+    for (int b = 0; b < operation.nbase; b++) {
+        operation.key = eqp_random_bits(operation.key, operation.base[b], (uint64_t)b);
+    }
     t->wanted[t->n++] = operation;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Adds a base node to an operation: a node of this rank, or the end of its arm. */
@@ -110,217 +98,203 @@ static void add_base(const topology *t, const dd_node *node, const dd_arm *arm, 
     operation->home[operation->nbase++] = arm == NULL ? t->domain->rank : arm->home;
 }
 
-static const double *velocity_of(const topology *t, int64_t node, int arm)
+/* A node of this rank, and its neighbours. */
+typedef struct candidate {
+    const dd_node *node;
+    const int64_t *place; /* [arms] in the halo */
+} candidate;
+
+static const double *velocity_of(const topology *t, const candidate *c, int arm)
 {
-    return dd_halo_velocity(t->domain, &t->halo, t->halo.place[t->halo.first[node] + arm]);
+    return dd_halo_velocity(t->domain, &t->halo, c->place[arm]);
 }
 
-static void reach(const topology *t, int64_t node, int arm, double to[3])
+static void reach(const topology *t, const candidate *c, int arm, double to[3])
 {
-    dd_domain_offset(t->domain, dd_halo_position(t->domain, &t->halo, t->halo.place[t->halo.first[node] + arm]),
-                     t->domain->network.node[node].x, to);
+    dd_halo_way(t->domain, &t->halo, c->node->x, c->place[arm], to);
 }
 
-static int want_splits(topology *t)
+static int want_split(topology *t, const candidate *c)
 {
-    int code = EQP_OK;
+    dd_operation operation = {.kind = DD_TOPOLOGY_SPLIT, .nnew = 1, .neighbours = true};
 
-    for (int64_t p = 0; t->split && p < t->domain->network.n && code == EQP_OK; p++) {
-        const dd_node *node = &t->domain->network.node[p];
-        dd_operation operation = {.kind = DD_TOPOLOGY_SPLIT, .nnew = 1, .neighbours = true};
-        if (dd_wants_split(node)) {
-            add_base(t, node, NULL, &operation);
-            code = want(t, operation);
-        }
+    add_base(t, c->node, NULL, &operation);
+    return t->split && dd_wants_split(c->node) ? want(t, operation) : EQP_OK;
+}
+
+static int want_cross_slip(topology *t, const candidate *c)
+{
+    const dd_node *node = c->node;
+    dd_operation operation = {.kind = DD_TOPOLOGY_CROSS_SLIP, .neighbours = true};
+    double to1[3], to2[3];
+
+    if (t->rules->cross_slip == DD_NO_CRYSTAL || node->narms != 2) {
+        return EQP_OK;
     }
-    return code;
+    reach(t, c, 0, to1);
+    reach(t, c, 1, to2);
+    add_base(t, node, NULL, &operation);
+    add_base(t, node, &node->arm[0], &operation);
+    add_base(t, node, &node->arm[1], &operation);
+    return dd_wants_cross_slip(t->rules->cross_slip, t->mover->medium->mu, node, to1, to2) ? want(t, operation)
+                                                                                           : EQP_OK;
 }
 
-static int want_cross_slips(topology *t)
+static int want_zip(topology *t, const candidate *c, int i, int j)
 {
-    const bool slips = t->mover != NULL && t->rules->cross_slip != DD_NO_CRYSTAL;
-    int code = EQP_OK;
-
-    for (int64_t p = 0; slips && p < t->domain->network.n && code == EQP_OK; p++) {
-        const dd_node *node = &t->domain->network.node[p];
-        dd_operation operation = {.kind = DD_TOPOLOGY_CROSS_SLIP, .neighbours = true};
-        double to1[3], to2[3];
-        if (node->narms != 2) {
-            continue;
-        }
-        reach(t, p, 0, to1);
-        reach(t, p, 1, to2);
-        if (dd_wants_cross_slip(t->rules->cross_slip, t->mover->medium->mu, node, to1, to2)) {
-            add_base(t, node, NULL, &operation);
-            add_base(t, node, &node->arm[0], &operation);
-            add_base(t, node, &node->arm[1], &operation);
-            code = want(t, operation);
-        }
-    }
-    return code;
-}
-
-static int want_zip(topology *t, int64_t place, int i, int j)
-{
-    const dd_node *node = &t->domain->network.node[place];
     dd_operation operation = {.kind = DD_TOPOLOGY_ZIP, .nnew = 1, .neighbours = true};
     double to_u[3], to_w[3];
 
-    reach(t, place, i, to_u);
-    reach(t, place, j, to_w);
-    if (!dd_wants_zip(t->rules, to_u, to_w, velocity_of(t, place, i), velocity_of(t, place, j), node->v)) {
-        return EQP_OK;
-    }
-    add_base(t, node, NULL, &operation);
-    add_base(t, node, &node->arm[i], &operation);
-    add_base(t, node, &node->arm[j], &operation);
-    return want(t, operation);
+    reach(t, c, i, to_u);
+    reach(t, c, j, to_w);
+    add_base(t, c->node, NULL, &operation);
+    add_base(t, c->node, &c->node->arm[i], &operation);
+    add_base(t, c->node, &c->node->arm[j], &operation);
+    return dd_wants_zip(t->rules, to_u, to_w, velocity_of(t, c, i), velocity_of(t, c, j), c->node->v)
+               ? want(t, operation)
+               : EQP_OK;
 }
 
-static int want_touches(topology *t)
+static int want_zips(topology *t, const candidate *c)
 {
-    int code = EQP_OK;
-
-    if (t->closes == NULL) {
-        return code;
+    for (int i = 0; i < c->node->narms; i++) {
+        for (int j = 0; j < i; j++) {
+            DD_CHECK(want_zip(t, c, i, j));
+        }
     }
-    for (int64_t i = 0; i < t->closes->n && code == EQP_OK; i++) {
+    return EQP_OK;
+}
+
+static int want_collisions(topology *t)
+{
+    for (int64_t i = 0; i < t->closes->n; i++) {
         dd_operation operation = {.kind = DD_TOPOLOGY_COLLIDE, .nbase = 4, .nnew = 1, .neighbours = true};
         memcpy(operation.base, t->closes->pair[i].tag, sizeof operation.base);
         memcpy(operation.home, t->closes->pair[i].home, sizeof operation.home);
-        code = want(t, operation);
+        DD_CHECK(want(t, operation));
     }
-    for (int64_t p = 0; p < t->domain->network.n; p++) {
-        for (int i = 0; i < t->domain->network.node[p].narms; i++) {
-            for (int j = 0; j < i && code == EQP_OK; j++) {
-                code = want_zip(t, p, i, j);
-            }
-        }
-    }
-    return code;
+    return EQP_OK;
 }
 
-static int want_coarsening(topology *t)
+static int want_coarsening(topology *t, const candidate *c)
 {
-    int code = EQP_OK;
+    dd_operation operation = {.kind = DD_TOPOLOGY_COARSEN, .neighbours = true};
+    double to1[3], to2[3];
 
-    for (int64_t p = 0; p < t->domain->network.n && code == EQP_OK; p++) {
-        const dd_node *node = &t->domain->network.node[p];
-        dd_operation operation = {.kind = DD_TOPOLOGY_COARSEN, .neighbours = true};
-        double to1[3], to2[3];
-        if (node->narms != 2 || node->constraint != DD_FREE) {
-            continue;
-        }
-        reach(t, p, 0, to1);
-        reach(t, p, 1, to2);
-        if (dd_wants_coarsen(t->rules, node, to1, to2, velocity_of(t, p, 0), velocity_of(t, p, 1))) {
-            add_base(t, node, NULL, &operation);
-            code = want(t, operation);
-        }
+    if (c->node->narms != 2 || c->node->constraint != DD_FREE) {
+        return EQP_OK;
     }
-    return code;
+    reach(t, c, 0, to1);
+    reach(t, c, 1, to2);
+    add_base(t, c->node, NULL, &operation);
+    return dd_wants_coarsen(t->rules, c->node, to1, to2, velocity_of(t, c, 0), velocity_of(t, c, 1))
+               ? want(t, operation)
+               : EQP_OK;
 }
 
 /* The ends of a segment do not know each other's bend, so both may ask for a cut. */
-static int want_refining(topology *t)
+static int want_refining(topology *t, const candidate *c)
 {
-    int code = EQP_OK;
+    const dd_node *node = c->node;
+    double to[2][3], bend = 0;
 
-    for (int64_t p = 0; p < t->domain->network.n && code == EQP_OK; p++) {
-        const dd_node *node = &t->domain->network.node[p];
-        double to[2][3], bend = 0;
-        if (node->narms == 2) {
-            reach(t, p, 0, to[0]);
-            reach(t, p, 1, to[1]);
-            bend = dd_bend_area(node, to[0], to[1], velocity_of(t, p, 0), velocity_of(t, p, 1));
-        }
-        for (int k = 0; k < node->narms && code == EQP_OK; k++) {
-            dd_arm *const arm = &node->arm[k];
-            dd_operation operation = {.kind = DD_TOPOLOGY_REFINE, .nnew = 1};
-            double along[3];
-            reach(t, p, k, along);
-            add_base(t, node, node->tag < arm->tag ? NULL : arm, &operation); /* owner first, whichever end asks */
-            add_base(t, node, node->tag < arm->tag ? arm : NULL, &operation);
-            if (dd_wants_refine(t->rules, dd_v3_length(along), bend)) {
-                code = want(t, operation);
-            }
-        }
+    if (node->narms == 2) {
+        reach(t, c, 0, to[0]);
+        reach(t, c, 1, to[1]);
+        bend = dd_bend_area(node, to[0], to[1], velocity_of(t, c, 0), velocity_of(t, c, 1));
     }
-    return code;
+    for (int k = 0; k < node->narms; k++) {
+        const dd_arm *arm = &node->arm[k];
+        dd_operation operation = {.kind = DD_TOPOLOGY_REFINE, .nnew = 1};
+        double along[3];
+        reach(t, c, k, along);
+        add_base(t, node, node->tag < arm->tag ? NULL : arm, &operation); /* owner first, whichever end asks */
+        add_base(t, node, node->tag < arm->tag ? arm : NULL, &operation);
+        DD_CHECK(dd_wants_refine(t->rules, dd_v3_length(along), bend) ? want(t, operation) : EQP_OK);
+    }
+    return EQP_OK;
 }
 
 /* Phases in order; each works on the network that the previous one leaves. */
-static int (*const phases[])(topology *t) = {want_splits, want_cross_slips, want_touches, want_coarsening,
-                                             want_refining};
+static const struct {
+    int (*once)(topology *t); /* NULL: none */
+    int (*node)(topology *t, const candidate *c);
+} phases[] = {{NULL, want_split},
+              {NULL, want_cross_slip},
+              {want_collisions, want_zips},
+              {NULL, want_coarsening},
+              {NULL, want_refining}};
 enum { PHASES = sizeof phases / sizeof phases[0] };
 
+static int list_phase(topology *t, int phase)
+{
+    DD_CHECK(phases[phase].once != NULL ? phases[phase].once(t) : EQP_OK);
+    for (int64_t p = 0; p < t->domain->network.n; p++) {
+        DD_CHECK(phases[phase].node(t, &(candidate){&t->domain->network.node[p], t->halo.place + t->halo.first[p]}));
+    }
+    return EQP_OK;
+}
+
 /* Lists the operations of the phases from `from` on for the present network; fetches neighbours first. first: [PHASES +
- * 1] into the list; any: of all ranks. code: of this rank so far. sum: [nsums] summed over ranks on the way. */
+ * 1] into the list; any: of all ranks. sum: [nsums] summed over ranks on the way. */
 static int look(topology *t, int code, int from, int64_t *first, double *any, int nsums, double *sum)
 {
     double number[EQP_MEET_SUMS] = {0.0};
 
     dd_halo_free(&t->halo);
-    EQP_TRY(dd_halo_create(t->domain, DD_MOVING, code, &t->halo));
+    DD_CHECK(dd_halo_create(t->domain, DD_MOVING, code, &t->halo));
     t->n = 0;
     for (int p = from; p < PHASES; p++) {
         first[p] = t->n;
-        code = code == EQP_OK ? phases[p](t) : code;
+        code = code == EQP_OK ? list_phase(t, p) : code;
         first[p + 1] = t->n;
         number[p] = (double)(first[p + 1] - first[p]);
     }
     for (int i = 0; i < nsums; i++) {
         number[PHASES + i] = sum[i];
     }
-    EQP_TRY(eqp_meet(t->domain->comm, code, 0, NULL, PHASES + nsums, number));
+    DD_CHECK(eqp_meet(t->domain->comm, code, 0, NULL, PHASES + nsums, number));
     memcpy(any, number, PHASES * sizeof *any);
     for (int i = 0; i < nsums; i++) {
         sum[i] = number[PHASES + i];
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Carries out listed operations up to the first phase that changes anything; *from is the next phase. */
 static int carry_out(topology *t, int *from, const int64_t *first, const double *any, bool *changed)
 {
-    dd_transact_counts counts = {.done = 0};
-    int code = EQP_OK;
-
-    for (*changed = false; *from < PHASES && !*changed && code == EQP_OK; ++*from) {
+    for (*changed = false; *from < PHASES && !*changed; ++*from) {
         const int p = *from;
+        dd_transact_counts counts = {.done = 0};
         if (any[p] > 0) {
-            code = dd_transact(t->domain, first[p + 1] - first[p], t->n > 0 ? t->wanted + first[p] : NULL, ROUNDS, run,
-                               t, &counts, t->message);
-            t->own.lost += code == EQP_OK ? counts.lost : 0;
-            *changed = code == EQP_OK && counts.done > 0;
+            DD_CHECK(dd_transact(t->domain, first[p + 1] - first[p], t->n > 0 ? t->wanted + first[p] : NULL, ROUNDS,
+                                 run, t, &counts, t->message));
+            t->own.lost += counts.lost;
+            *changed = counts.done > 0;
         }
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Counts are whole numbers that a double holds exactly. */
 static int sum_up(const topology *t, dd_topology_counts *counts, double area[9])
 {
-    double sum[DD_TOPOLOGY_KINDS + 2 + 9];
-    int code;
+    enum { CREATED = DD_TOPOLOGY_KINDS, DELETED, AREA };
+    double sum[AREA + 9] = {[CREATED] = (double)t->own.created, [DELETED] = (double)t->own.deleted};
 
     for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
         sum[k] = (double)t->own.done[k];
     }
-    sum[DD_TOPOLOGY_KINDS] = (double)t->own.created;
-    sum[DD_TOPOLOGY_KINDS + 1] = (double)t->own.deleted;
-    memcpy(sum + DD_TOPOLOGY_KINDS + 2, t->area, sizeof t->area);
-    EQP_TRY(eqp_sum_double(t->domain->comm, DD_TOPOLOGY_KINDS + 2 + 9, sum));
+    memcpy(sum + AREA, t->area, sizeof t->area);
+    DD_CHECK(eqp_sum_double(t->domain->comm, AREA + 9, sum));
     for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
         counts->done[k] = (int64_t)sum[k];
     }
-    counts->created = (int64_t)sum[DD_TOPOLOGY_KINDS];
-    counts->deleted = (int64_t)sum[DD_TOPOLOGY_KINDS + 1];
-    counts->lost = t->own.lost;
-    memcpy(area, sum + DD_TOPOLOGY_KINDS + 2, sizeof t->area);
-done:
-    return code;
+    counts->created = (int64_t)sum[CREATED];
+    counts->deleted = (int64_t)sum[DELETED];
+    memcpy(area, sum + AREA, sizeof t->area);
+    return EQP_OK;
 }
 
 int dd_topology_step(dd_domain *domain, int code, const dd_rules *rules, const dd_mover *mover, bool split,
@@ -330,7 +304,7 @@ int dd_topology_step(dd_domain *domain, int code, const dd_rules *rules, const d
     topology t = {.domain = domain,
                   .rules = rules,
                   .mover = mover,
-                  .split = split && mover != NULL,
+                  .split = split,
                   .step = (uint64_t)step,
                   .closes = closes,
                   .message = message};

@@ -3,10 +3,71 @@
 #ifndef DD_TOPOLOGY_H
 #define DD_TOPOLOGY_H
 
-#include "close.h"
-
 #include "../../physics/motion/mobility.h"
 #include "../../physics/network/operations.h"
+#include "../stage/stage.h"
+
+/* ---- Pairs of segments so close that they may touch. */
+
+/* Two segments without a common node, by the tags of their ends: the lower segment first, each with its owner first. */
+typedef struct dd_close {
+    dd_tag tag[4];
+    int home[4]; /* of the four nodes */
+} dd_close;
+
+typedef struct dd_closes {
+    int64_t n, room;
+    dd_close *pair; /* owned */
+} dd_closes;
+
+void dd_closes_free(dd_closes *closes);
+
+/* All pairs of near segments closer than reach, at the positions of the stage's last refresh; the topology must not
+ * have changed since the stage was created. Sharers of an owner may each find the same pair. *closes: zeroed, or a
+ * former list, which is replaced. O(segments + pairs) if segments are short. Collective; EQP_OK, or a code of this rank
+ * alone. */
+int dd_close_find(const dd_domain *domain, const dd_stage *stage, double reach, dd_closes *closes);
+
+/* ---- Operations across ranks. An operation is a pure function of a patch: a few nodes with all of
+ * their data. Patches travel to the ranks that run operations, results to the nodes' homes. Among operations that claim
+ * the same node the one with the smallest key goes ahead, whoever asked and wherever the node lives, so the resulting
+ * network does not depend on the ranks (the local-minimum rule of parallel independent sets: M. Luby, SIAM J. Comput.
+ * 15 (1986) 1036). */
+
+#define DD_OPERATION_BASES 4
+
+/* Zero it before use: it is sent as bytes. */
+typedef struct dd_operation {
+    uint64_t key;                    /* random bits; the smallest goes ahead */
+    dd_tag base[DD_OPERATION_BASES]; /* distinct nodes, in the operation's order; it runs at the home of base[0] */
+    int home[DD_OPERATION_BASES];    /* their homes */
+    int kind;
+    int nbase;       /* 1 to 4 */
+    int nnew;        /* new tags that it may use, 0 to DD_PATCH_NEW */
+    bool neighbours; /* the base nodes are followed by all of their neighbours, in the order of arms */
+} dd_operation;
+
+/* Runs an operation. *done: false at first; if it stays false the patch is discarded. Arms need no homes. An error ends
+ * the transaction on all ranks with this code. */
+typedef int (*dd_operation_fn)(const dd_operation *operation, dd_patch *patch, void *context, bool *done);
+
+/* Over all ranks; an operation that several ranks propose counts once. */
+typedef struct dd_transact_counts {
+    int64_t done; /* that changed something */
+    int64_t lost; /* to other operations, in all rounds */
+} dd_transact_counts;
+
+/* In each round every operation that has all of its nodes is carried out; the rest compete again in the next round, on
+ * the changed network. New nodes live where their operation ran. New tags go to operations by key, and next_tag moves
+ * past all reserved ones, used or not. The order of the network's nodes changes; homes of other nodes do not. wanted:
+ * [n] (borrowed), all that this rank knows of, including those that run elsewhere. rounds: at most; >= 1, the same on
+ * all ranks. counts: unchanged on error. EQP_OK, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW (no tags left, a patch that is too
+ * large), EQP_ERR_INTERNAL (an arm to a missing node), or an operation's code; after an error the domain may only be
+ * freed. Collective; the same code on all ranks. */
+int dd_transact(dd_domain *domain, int64_t n, const dd_operation *wanted, int rounds, dd_operation_fn run,
+                void *context, dd_transact_counts *counts, eqp_message *message);
+
+/* ---- All changes of a step. */
 
 /* In the order in which they are tried. */
 enum {
@@ -34,12 +95,11 @@ dd_mover dd_topology_mover(const dd_mobility *mobility, const dd_medium *medium,
 /* Splits, cross slip, collisions, then remeshing: coarsening, then refining; each in a few rounds until no operation
  * loses. The resulting network has the same bits whatever the ranks and the nodes' homes. Uses the present positions
  * and velocities, and the arms' forces, which must belong to these positions; recompute forces afterwards. If anything
- * was done nodes are sorted by tag, else they keep their places. mover: NULL: no splits and no cross slip. split: true
- * if nodes may split in this step, the same on all ranks. step: its number, the same on all ranks. closes: candidates
- * for collisions, from dd_close_find() for this network (borrowed); NULL: no collisions and no zips. code: of this rank
- * so far; all ranks return the code of a rank that failed. sum: [nsums] of this rank, then of all ranks; nsums <=
- * EQP_MEET_SUMS - 5. counts: unchanged on error. area: swept by the operations of all ranks, see dd_slip_end(); the
- * same for any ranks up to rounding. Errors as of dd_transact(). Collective: without candidates the ranks meet once. */
+ * was done nodes are sorted by tag, else they keep their places. split: true if nodes may split in this step, the same
+ * on all ranks. step: its number, the same on all ranks. closes: candidates for collisions, from dd_close_find() for
+ * this network (borrowed). sum: [nsums] of this rank, then of all ranks; nsums <= EQP_MEET_SUMS - 5. counts: unchanged
+ * on error. area: swept by the operations of all ranks, see dd_slip_end(); the same for any ranks up to rounding.
+ * Errors as of dd_transact(). Collective: without candidates the ranks meet once. */
 int dd_topology_step(dd_domain *domain, int code, const dd_rules *rules, const dd_mover *mover, bool split,
                      int64_t step, const dd_closes *closes, int nsums, double *sum, dd_topology_counts *counts,
                      double area[9], eqp_message *message);

@@ -1,14 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "transact.h"
-
-#include "../outbox.h"
-
-#include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
-#include <equipoise/more/random.h>
-
-#include <stdlib.h>
-#include <string.h>
+#include "topology.h"
 
 /* Limit of tag indices, since readers of ParaDiS files store them as int. */
 #define INDEX_END ((uint64_t)1 << 31)
@@ -24,8 +15,7 @@ typedef struct contender {
 } contender;
 
 typedef struct member {
-    int64_t entry;
-    int64_t order; /* in the patch */
+    int64_t entry, order; /* order: in the patch */
     dd_tag tag;
     int home;
     dd_node node; /* owned; set once it is granted */
@@ -35,25 +25,17 @@ typedef struct transaction {
     dd_domain *domain;
     int fault; /* code of this rank itself, with its message */
     eqp_message message;
-    contender *entry; /* [n] owned, in the order of operation_order() */
+    contender *entry; /* [n] owned, in the order of by_priority() */
     int64_t n;
     member *member; /* [nmembers] owned, by entry and place in the patch */
     int64_t nmembers, member_room;
 } transaction;
 
-uint64_t dd_operation_key(uint64_t step, const dd_operation *operation)
+/* Priority of operations, or of structs that begin with one, as of strcmp(). 0: the same operation. */
+static int by_priority(const void *left, const void *right)
 {
-    uint64_t key = eqp_random_bits(step, (uint64_t)operation->kind, (uint64_t)operation->nbase);
+    const dd_operation *a = left, *b = right;
 
-    for (int b = 0; b < operation->nbase; b++) {
-        key = eqp_random_bits(key, operation->base[b], (uint64_t)b);
-    }
-    return key;
-}
-
-/* Priority of operations, as of strcmp(). 0: the same operation. */
-static int operation_order(const dd_operation *a, const dd_operation *b)
-{
     if (a->key != b->key) {
         return a->key < b->key ? -1 : 1;
     }
@@ -62,20 +44,25 @@ static int operation_order(const dd_operation *a, const dd_operation *b)
             return a->base[i] < b->base[i] ? -1 : 1;
         }
     }
-    if (a->kind != b->kind) {
-        return a->kind < b->kind ? -1 : 1;
-    }
-    return (a->nbase > b->nbase) - (a->nbase < b->nbase);
+    return a->kind != b->kind ? a->kind - b->kind : a->nbase - b->nbase;
 }
 
 static int add_member(transaction *t, int64_t entry, int64_t order, dd_tag tag, int home)
 {
-    int code;
-
-    EQP_TRY(eqp_array_reserve(&t->member, &t->member_room, t->nmembers + 1, sizeof *t->member));
+    DD_CHECK(eqp_array_reserve(&t->member, &t->member_room, t->nmembers + 1, sizeof *t->member));
     t->member[t->nmembers++] = (member){.entry = entry, .order = order, .tag = tag, .home = home};
-done:
-    return code;
+    return EQP_OK;
+}
+
+/* Delivers questions, lets their receivers answer, and reads the answers. Collective. */
+static int consult(transaction *t, dd_outbox *out, int (*answer)(transaction *t, dd_inbox *in, dd_outbox *out),
+                   int (*read)(void *t, dd_inbox *in))
+{
+    DD_FREED_BY(dd_inbox_free) dd_inbox asked = {0};
+
+    DD_CHECK(dd_outbox_deliver(t->domain->comm, out, &asked));
+    dd_outbox_fail(out, answer(t, &asked, out));
+    return dd_outbox_pass(t->domain->comm, out, read, t);
 }
 
 typedef struct question {
@@ -91,43 +78,41 @@ typedef struct answer {
     int narms; /* arms that follow; -1: no such node */
 } answer;
 
-static void answer_all(const dd_network *network, dd_inbox *in, dd_outbox *out)
+static int answer_all(transaction *t, dd_inbox *in, dd_outbox *out)
 {
     for (const question *asked; (asked = dd_inbox_next(in, sizeof *asked)) != NULL;) {
-        const int64_t place = dd_network_find(network, asked->tag);
-        const dd_node *node = place < 0 ? NULL : &network->node[place];
+        const int64_t place = dd_network_find(&t->domain->network, asked->tag);
+        const dd_node *node = place < 0 ? NULL : &t->domain->network.node[place];
         const answer given = {asked->entry, asked->base, node == NULL ? -1 : asked->neighbours ? node->narms : 0};
         dd_outbox_add(out, asked->rank, &given, sizeof given);
         if (given.narms > 0) {
             dd_outbox_add(out, asked->rank, node->arm, (size_t)given.narms * sizeof *node->arm);
         }
     }
+    return EQP_OK;
 }
 
-static int read_answers(transaction *t, dd_inbox *in)
+static int read_answers(void *user, dd_inbox *in)
 {
-    int code = EQP_OK;
+    transaction *t = user;
 
-    for (const answer *given; code == EQP_OK && (given = dd_inbox_next(in, sizeof *given)) != NULL;) {
+    for (const answer *given; (given = dd_inbox_next(in, sizeof *given)) != NULL;) {
         if (given->narms < 0) {
             t->entry[given->entry].state = ENTRY_GONE;
             continue;
         }
         const dd_arm *arm = dd_inbox_next(in, (size_t)given->narms * sizeof *arm);
-        for (int k = 0; code == EQP_OK && k < given->narms; k++) {
-            code = add_member(t, given->entry, ((int64_t)(given->base + 1) << 32) + k, arm[k].tag, arm[k].home);
+        for (int k = 0; k < given->narms; k++) {
+            DD_CHECK(add_member(t, given->entry, ((int64_t)(given->base + 1) << 32) + k, arm[k].tag, arm[k].home));
         }
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Asks which base nodes still exist, and for the tags of their neighbours. */
 static int ask(transaction *t)
 {
     dd_outbox out = {0};
-    dd_inbox in = {0}, asked = {0};
-    const MPI_Comm comm = t->domain->comm;
-    int code;
 
     for (int64_t i = 0; i < t->n; i++) {
         const dd_operation *operation = &t->entry[i].operation;
@@ -137,24 +122,7 @@ static int ask(transaction *t)
             dd_outbox_fail(&out, add_member(t, i, b, operation->base[b], operation->home[b]));
         }
     }
-    EQP_TRY(dd_outbox_deliver(comm, &out, &asked));
-    answer_all(&t->domain->network, &asked, &out);
-    EQP_TRY(dd_outbox_deliver(comm, &out, &in));
-    EQP_TRY(eqp_agree(comm, read_answers(t, &in), NULL));
-done:
-    dd_inbox_free(&asked);
-    dd_inbox_free(&in);
-    return code;
-}
-
-static int compare_members(const void *left, const void *right)
-{
-    const member *a = left, *b = right;
-
-    if (a->entry != b->entry) {
-        return a->entry < b->entry ? -1 : 1;
-    }
-    return (a->order > b->order) - (a->order < b->order);
+    return consult(t, &out, answer_all, read_answers);
 }
 
 /* Sorts members by patch, each node once in each; drops members of operations that are gone. */
@@ -162,9 +130,7 @@ static void order_members(transaction *t)
 {
     int64_t kept = 0;
 
-    if (t->nmembers > 1) {
-        qsort(t->member, (size_t)t->nmembers, sizeof *t->member, compare_members);
-    }
+    dd_sort(t->member, t->nmembers, sizeof *t->member, dd_by_2_words);
     for (int64_t i = 0; i < t->nmembers; i++) {
         contender *of = &t->entry[t->member[i].entry];
         bool twice = of->state == ENTRY_GONE;
@@ -183,8 +149,7 @@ static void order_members(transaction *t)
 typedef struct claim {
     dd_operation operation;
     dd_tag tag;
-    int64_t member;
-    int64_t rank;
+    int64_t member, rank;
 } claim;
 
 typedef struct verdict {
@@ -196,10 +161,7 @@ static int compare_claims(const void *left, const void *right)
 {
     const claim *a = left, *b = right;
 
-    if (a->tag != b->tag) {
-        return a->tag < b->tag ? -1 : 1;
-    }
-    return operation_order(&a->operation, &b->operation);
+    return a->tag != b->tag ? (a->tag > b->tag) - (a->tag < b->tag) : by_priority(a, b);
 }
 
 static int judge(transaction *t, dd_inbox *in, dd_outbox *out)
@@ -207,9 +169,7 @@ static int judge(transaction *t, dd_inbox *in, dd_outbox *out)
     const int64_t n = in->n * (int64_t)sizeof *in->word / (int64_t)sizeof(claim);
     claim *claims = dd_inbox_next(in, (size_t)n * sizeof *claims);
 
-    if (n > 1) {
-        qsort(claims, (size_t)n, sizeof *claims, compare_claims);
-    }
+    dd_sort(claims, n, sizeof *claims, compare_claims);
     for (int64_t i = 0; i < n; i++) {
         const int64_t place = dd_network_find(&t->domain->network, claims[i].tag);
         const verdict given = {claims[i].member, i == 0 || claims[i].tag != claims[i - 1].tag};
@@ -226,97 +186,67 @@ static int judge(transaction *t, dd_inbox *in, dd_outbox *out)
     return EQP_OK;
 }
 
-static int read_verdicts(transaction *t, dd_inbox *in)
+static int read_verdicts(void *user, dd_inbox *in)
 {
-    int code = EQP_OK;
+    transaction *t = user;
 
-    for (const verdict *given; code == EQP_OK && (given = dd_inbox_next(in, sizeof *given)) != NULL;) {
+    for (const verdict *given; (given = dd_inbox_next(in, sizeof *given)) != NULL;) {
         member *of = &t->member[given->member];
         if (given->granted) {
-            code = dd_inbox_read_node(in, &of->node);
+            DD_CHECK(dd_inbox_read_node(in, &of->node));
             of->node.home = of->home;
         } else {
             t->entry[of->entry].state = ENTRY_LOST;
         }
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Claims all members: an entry either gets all of its nodes or is marked as lost. Collective. */
 static int contend(transaction *t)
 {
-    const MPI_Comm comm = t->domain->comm;
     dd_outbox out = {0};
-    dd_inbox claims = {0}, verdicts = {0};
-    int code;
 
     for (int64_t i = 0; i < t->nmembers; i++) {
         const member *of = &t->member[i];
         const claim wanted = {t->entry[of->entry].operation, of->tag, i, t->domain->rank};
         dd_outbox_add(&out, of->home, &wanted, sizeof wanted);
     }
-    EQP_TRY(dd_outbox_deliver(comm, &out, &claims));
-    dd_outbox_fail(&out, judge(t, &claims, &out));
-    EQP_TRY(dd_outbox_deliver(comm, &out, &verdicts));
-    EQP_TRY(eqp_agree(comm, read_verdicts(t, &verdicts), NULL));
-done:
-    dd_inbox_free(&claims);
-    dd_inbox_free(&verdicts);
-    return code;
+    return consult(t, &out, judge, read_verdicts);
 }
 
-static int compare_entries(const void *left, const void *right)
+static int read_operations(void *user, dd_inbox *in)
 {
-    return operation_order(&((const contender *)left)->operation, &((const contender *)right)->operation);
-}
+    transaction *t = user;
+    const int64_t n = in->n * (int64_t)sizeof *in->word / (int64_t)sizeof(dd_operation);
 
-static int read_operations(transaction *t, dd_inbox *in)
-{
-    int64_t kept = 0;
-    int code;
-
-    t->n = in->n * (int64_t)sizeof *in->word / (int64_t)sizeof(dd_operation);
-    EQP_TRY(eqp_array_create(&t->entry, t->n, sizeof *t->entry));
-    for (int64_t i = 0; i < t->n; i++) {
+    DD_CHECK(eqp_array_create(&t->entry, n, sizeof *t->entry));
+    for (int64_t i = 0; i < n; i++) {
         t->entry[i].operation = *(const dd_operation *)dd_inbox_next(in, sizeof(dd_operation));
     }
-    qsort(t->entry, (size_t)t->n, sizeof *t->entry, compare_entries);
-    for (int64_t i = 0; i < t->n; i++) {
-        if (kept == 0 || compare_entries(&t->entry[kept - 1], &t->entry[i]) != 0) {
-            t->entry[kept++] = t->entry[i];
+    dd_sort(t->entry, n, sizeof *t->entry, by_priority);
+    for (int64_t i = 0; i < n; i++) {
+        if (t->n == 0 || by_priority(&t->entry[t->n - 1], &t->entry[i]) != 0) {
+            t->entry[t->n++] = t->entry[i];
         }
     }
-    t->n = kept;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int collect(transaction *t, int64_t n, const dd_operation *wanted)
 {
     dd_outbox out = {0};
-    dd_inbox in = {0};
-    int code;
 
     for (int64_t i = 0; i < n; i++) {
         dd_outbox_add(&out, wanted[i].home[0], &wanted[i], sizeof wanted[i]);
     }
-    EQP_TRY(dd_outbox_deliver(t->domain->comm, &out, &in));
-    EQP_TRY(eqp_agree(t->domain->comm, read_operations(t, &in), NULL));
-done:
-    dd_inbox_free(&in);
-    return code;
+    return dd_outbox_pass(t->domain->comm, &out, read_operations, t);
 }
 
 typedef struct ticket {
     dd_operation operation;
-    int64_t entry;
-    int64_t rank;
+    int64_t entry, rank;
 } ticket;
-
-static int compare_tickets(const void *left, const void *right)
-{
-    return operation_order(&((const ticket *)left)->operation, &((const ticket *)right)->operation);
-}
 
 static dd_tag tag_behind(dd_tag tag, int64_t number)
 {
@@ -327,44 +257,38 @@ static dd_tag tag_behind(dd_tag tag, int64_t number)
 
 static int tickets_of(const transaction *t, int64_t *n, ticket **mine)
 {
-    int code = eqp_array_create(mine, t->n, sizeof **mine);
-
-    *n = 0;
-    for (int64_t i = 0; code == EQP_OK && i < t->n; i++) {
+    DD_CHECK(eqp_array_create(mine, t->n, sizeof **mine));
+    for (int64_t i = 0; i < t->n; i++) {
         if (t->entry[i].state == ENTRY_WAITING && t->entry[i].operation.nnew > 0) {
             (*mine)[(*n)++] = (ticket){t->entry[i].operation, i, t->domain->rank};
         }
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Assigns new tags by key, with the same count on all ranks. */
 static int number(transaction *t)
 {
-    ticket *mine = NULL, *all = NULL;
+    DD_FREED ticket *mine = NULL;
+    DD_FREED ticket *all = NULL;
     int64_t n = 0, total = 0, reserved = 0;
-    int code;
 
-    EQP_TRY(eqp_agree(t->domain->comm, tickets_of(t, &n, &mine), NULL));
-    EQP_TRY(eqp_gather_records(t->domain->comm, sizeof *mine, n, mine, &total, &all));
-    if (total > 1) {
-        qsort(all, (size_t)total, sizeof *all, compare_tickets);
-    }
+    DD_CHECK(eqp_agree(t->domain->comm, tickets_of(t, &n, &mine), NULL));
+    DD_CHECK(eqp_gather_records(t->domain->comm, sizeof *mine, n, mine, &total, &all));
+    dd_sort(all, total, sizeof *all, by_priority);
     for (int64_t i = 0; i < total; i++) {
         if (all[i].rank == t->domain->rank) {
             t->entry[all[i].entry].new_tag = tag_behind(t->domain->next_tag, reserved);
         }
         reserved += all[i].operation.nnew;
     }
-    if (DD_TAG_DOMAIN(tag_behind(t->domain->next_tag, reserved)) >= INDEX_END) {
+    const dd_tag next = tag_behind(t->domain->next_tag, reserved);
+    if (DD_TAG_DOMAIN(next) >= INDEX_END) {
         eqp_message_set(&t->message, "no tags are left for new nodes");
-        EQP_TRY(t->fault = EQP_ERR_OVERFLOW);
+        return t->fault = EQP_ERR_OVERFLOW;
     }
-    t->domain->next_tag = tag_behind(t->domain->next_tag, reserved);
-done:
-    free(mine);
-    free(all);
-    return code;
+    t->domain->next_tag = next;
+    return EQP_OK;
 }
 
 /* Label of new nodes, so that a late map moves them with the nodes they were made of. */
@@ -444,17 +368,15 @@ static int run_one(transaction *t, contender *of, dd_operation_fn run, void *con
     int code = fill_patch(t, of, patch);
 
     if (code == EQP_OK) {
-        code = run(&of->operation, patch, context, &done, &t->message);
-        t->fault = code;
+        code = t->fault = run(&of->operation, patch, context, &done);
     }
-    EQP_TRY(code);
-    of->state = done ? ENTRY_DONE : ENTRY_IDLE;
-    if (done) {
-        settle(patch, t->domain->rank);
-        send_results(patch, out);
-    }
-done:
-    if (code != EQP_OK && t->message.text[0] == '\0') {
+    if (code == EQP_OK) {
+        of->state = done ? ENTRY_DONE : ENTRY_IDLE;
+        if (done) {
+            settle(patch, t->domain->rank);
+            send_results(patch, out);
+        }
+    } else if (t->message.text[0] == '\0') {
         eqp_message_set(&t->message, "operation of kind %d at node %u,%u: %s", of->operation.kind,
                         DD_TAG_DOMAIN(of->operation.base[0]), DD_TAG_INDEX(of->operation.base[0]),
                         eqp_error_text(code));
@@ -463,40 +385,38 @@ done:
     return code;
 }
 
-static int apply_results(dd_domain *domain, dd_inbox *in)
+static int apply_results(void *user, dd_inbox *in)
 {
+    dd_domain *domain = user;
     dd_network *network = &domain->network;
-    int code = EQP_OK;
 
-    for (const result *told; code == EQP_OK && (told = dd_inbox_next(in, sizeof *told)) != NULL;) {
+    for (const result *told; (told = dd_inbox_next(in, sizeof *told)) != NULL;) {
         const int64_t place = dd_network_find(network, told->tag);
-        dd_node node = {0};
-        if (told->deleted && place >= 0) {
-            dd_network_remove(network, place);
-        }
+        DD_FREED_BY(dd_node_free) dd_node node = {0}; /* empty once the network has it */
         if (told->deleted) {
+            if (place >= 0) {
+                dd_network_remove(network, place);
+            }
             continue;
         }
-        EQP_TRY(dd_inbox_read_node(in, &node));
+        DD_CHECK(dd_inbox_read_node(in, &node));
         node.home = domain->rank;
         if (place >= 0) {
             dd_node_free(&network->node[place]);
             network->node[place] = node;
+            node = (dd_node){0};
         } else {
-            code = dd_network_add(network, &node);
-            dd_node_free(&node); /* empty, unless it was not added */
+            DD_CHECK(dd_network_add(network, &node));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Runs the operations that go ahead and sends the results home. */
 static int carry_out(transaction *t, dd_operation_fn run, void *context)
 {
+    DD_FREED dd_patch *patch = NULL;
     dd_outbox out = {0};
-    dd_inbox in = {0};
-    dd_patch *patch = NULL;
     int code = eqp_array_create(&patch, 1, sizeof *patch);
 
     for (int64_t i = 0; code == EQP_OK && i < t->n; i++) {
@@ -504,28 +424,21 @@ static int carry_out(transaction *t, dd_operation_fn run, void *context)
             code = run_one(t, &t->entry[i], run, context, patch, &out);
         }
     }
-    free(patch);
     dd_outbox_fail(&out, code);
-    EQP_TRY(dd_outbox_deliver(t->domain->comm, &out, &in));
-    EQP_TRY(eqp_agree(t->domain->comm, apply_results(t->domain, &in), NULL));
-done:
-    dd_inbox_free(&in);
-    return code;
+    return dd_outbox_pass(t->domain->comm, &out, apply_results, t->domain);
 }
 
 static int count(const transaction *t, dd_transact_counts *counts)
 {
     int64_t number[2] = {0, 0};
-    int code;
 
     for (int64_t i = 0; i < t->n; i++) {
         number[0] += t->entry[i].state == ENTRY_DONE;
         number[1] += t->entry[i].state == ENTRY_LOST;
     }
-    EQP_TRY(eqp_sum_int64(t->domain->comm, 2, number));
+    DD_CHECK(eqp_sum_int64(t->domain->comm, 2, number));
     *counts = (dd_transact_counts){.done = number[0], .lost = number[1]};
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int explain(transaction *t, int code, eqp_message *message)
@@ -537,14 +450,6 @@ static int explain(transaction *t, int code, eqp_message *message)
     }
     eqp_message_set(message, "%s", t->message.text);
     return code;
-}
-
-static void drop_members(transaction *t)
-{
-    for (int64_t i = 0; i < t->nmembers; i++) {
-        dd_node_free(&t->member[i].node);
-    }
-    t->nmembers = 0;
 }
 
 static int contend_once(transaction *t, dd_operation_fn run, void *context)
@@ -563,7 +468,10 @@ static int contend_once(transaction *t, dd_operation_fn run, void *context)
     EQP_TRY(number(t));
     EQP_TRY(carry_out(t, run, context));
 done:
-    drop_members(t);
+    for (int64_t i = 0; i < t->nmembers; i++) {
+        dd_node_free(&t->member[i].node);
+    }
+    t->nmembers = 0;
     return code;
 }
 
