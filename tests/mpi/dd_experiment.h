@@ -7,7 +7,6 @@
 #include "failures.h"
 
 #include "domain.h"
-#include "outbox.h"
 #include "simulation.h"
 
 #include <equipoise/more/comm.h>

@@ -5,7 +5,7 @@
 
 #include "network/operations.h"
 #include "network/vector.h"
-#include "topology/close.h"
+#include "topology/topology.h"
 
 #include <equipoise/more/comm.h>
 

@@ -58,6 +58,42 @@ static int make_map(dd_simulation *sim, eqp_message *message)
     return EQP_OK;
 }
 
+/* Moves nodes to the ranks whose boxes they are in. Collective. */
+static int settle(dd_domain *domain, const eqp_boxes *boxes, dd_moved *moved)
+{
+    DD_FREED int *dest = NULL;
+
+    DD_CHECK(eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL));
+    for (int64_t i = 0; i < domain->network.n; i++) {
+        dest[i] = eqp_boxes_find(boxes, domain->network.node[i].x);
+    }
+    return dd_domain_migrate(domain, dest, moved);
+}
+
+static int homes_of_state(dd_simulation *sim, int **dest)
+{
+    dd_network *network = &sim->domain.network;
+
+    DD_CHECK(eqp_array_create(dest, network->n, sizeof **dest));
+    for (int64_t i = 0; i < network->n; i++) {
+        uint64_t key;
+        DD_CHECK(dd_key(&sim->domain, network->node[i].x, &key));
+        const app_run_of_keys *run = app_state_find(&sim->state, key);
+        network->node[i].split = (int)run->value[0];
+        (*dest)[i] = (int)run->value[1];
+    }
+    return EQP_OK;
+}
+
+/* Moves nodes to the homes they had. Collective. */
+static int resume_homes(dd_simulation *sim, dd_moved *moved)
+{
+    DD_FREED int *dest = NULL;
+
+    DD_CHECK(eqp_agree(sim->comm, homes_of_state(sim, &dest), NULL));
+    return dd_domain_migrate(&sim->domain, dest, moved);
+}
+
 int dd_balance_begin(dd_simulation *sim, eqp_message *message)
 {
     const double begin = eqp_cpu_seconds();
@@ -67,9 +103,9 @@ int dd_balance_begin(dd_simulation *sim, eqp_message *message)
     (void)eqp_busy_seconds(); /* from here on waiting does not count as work */
     sim->work = (dd_work){.walls_moved = sim->boxes != NULL};
     if (sim->boxes != NULL) {
-        DD_CHECK(dd_walls_settle(&sim->domain, sim->boxes, &moved));
+        DD_CHECK(settle(&sim->domain, sim->boxes, &moved));
     } else if (sim->resumes) {
-        DD_CHECK(dd_resume_homes(sim, &moved));
+        DD_CHECK(resume_homes(sim, &moved));
     } else {
         DD_CHECK(eqp_balancer_begin(sim->balancer, &advice, message));
         DD_CHECK(follow(sim, &advice, &moved));
@@ -118,7 +154,7 @@ static int walls_due(const dd_simulation *sim)
 
 int dd_balance_follow(dd_simulation *sim)
 {
-    return sim->boxes != NULL ? dd_walls_settle(&sim->domain, sim->boxes, &sim->work.moved) : EQP_OK;
+    return sim->boxes != NULL ? settle(&sim->domain, sim->boxes, &sim->work.moved) : EQP_OK;
 }
 
 static int move_walls(dd_simulation *sim, int turn)
@@ -127,7 +163,7 @@ static int move_walls(dd_simulation *sim, int turn)
 
     DD_CHECK(eqp_agree(sim->comm, eqp_array_create(&loads, sim->domain.nranks, sizeof *loads), NULL));
     if (MPI_Allgather(&sim->box_load, 1, MPI_DOUBLE, loads, 1, MPI_DOUBLE, sim->comm) != MPI_SUCCESS) {
-        DD_CHECK(EQP_ERR_MPI);
+        return EQP_ERR_MPI;
     }
     DD_CHECK(eqp_agree(sim->comm, dd_walls_move(&sim->domain, sim->cells, loads, turn, sim->boxes), NULL));
     sim->work.walls_moved = true;
@@ -142,8 +178,8 @@ int dd_balance(dd_simulation *sim, eqp_message *message)
 
     sim->work = (dd_work){.begin = 0};
     if (sim->boxes == NULL && !eqp_balancer_due(sim->balancer)) {
-        DD_CHECK(
-            eqp_balancer_advise(sim->balancer, steps_left(sim), &keep, NULL)); /* a restart may end at another step */
+        /* a restart may end at another step */
+        DD_CHECK(eqp_balancer_advise(sim->balancer, steps_left(sim), &keep, NULL));
     } else if (sim->boxes == NULL || turn >= 0) {
         DD_CHECK(eqp_agree(sim->comm, sim->failed, NULL));
         DD_CHECK(sim->boxes != NULL ? move_walls(sim, turn) : make_map(sim, message));
@@ -291,51 +327,32 @@ int dd_walls_move(const dd_domain *domain, const int64_t cells[3], const double 
     return eqp_boxes_rebalance(boxes, loads, &options, NULL);
 }
 
-int dd_walls_settle(dd_domain *domain, const eqp_boxes *boxes, dd_moved *moved)
-{
-    DD_FREED int *dest = NULL;
-
-    DD_CHECK(eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL));
-    for (int64_t i = 0; i < domain->network.n; i++) {
-        dest[i] = eqp_boxes_find(boxes, domain->network.node[i].x);
-    }
-    return dd_domain_migrate(domain, dest, moved);
-}
-
 /* A node's curve key, its index in the map's table of owners (-1: none) and its home. */
 static int node_runs(const dd_simulation *sim, app_run_of_keys **runs)
 {
     const dd_network *network = &sim->domain.network;
-    app_run_of_keys *made = NULL;
-    DD_FREED uint64_t *key = NULL;
 
-    DD_CHECK(dd_keys(&sim->domain, &key));
-    DD_CHECK(eqp_array_create(&made, network->n, sizeof *made));
+    DD_CHECK(eqp_array_create(runs, network->n, sizeof **runs));
     for (int64_t i = 0; i < network->n; i++) {
-        made[i] = (app_run_of_keys){key[i], {network->node[i].split, sim->domain.rank}};
+        (*runs)[i] = (app_run_of_keys){0, {network->node[i].split, sim->domain.rank}};
+        DD_CHECK(dd_key(&sim->domain, network->node[i].x, &(*runs)[i].key));
     }
-    *runs = made;
     return EQP_OK;
 }
 
 int dd_resume_write(const dd_simulation *sim, char **lines)
 {
     const uint64_t own[] = {sim->owed};
-    app_run_of_keys *runs = NULL;
-    app_words words = {.n = 0};
-    int code;
+    DD_FREED app_run_of_keys *runs = NULL;
+    DD_FREED_BY(app_words_free) app_words words = {.n = 0};
 
     if (sim->boxes != NULL) {
         return EQP_OK;
     }
-    EQP_TRY(eqp_agree(sim->comm, node_runs(sim, &runs), NULL));
-    EQP_TRY(app_state_make(sim->comm, sim->balancer, sim->settings->run.choice.word, 1, own, sim->domain.network.n,
-                           runs, &words));
-    EQP_TRY(eqp_agree(sim->comm, app_words_print(&words, lines), NULL));
-done:
-    app_words_free(&words);
-    free(runs);
-    return code;
+    DD_CHECK(eqp_agree(sim->comm, node_runs(sim, &runs), NULL));
+    DD_CHECK(app_state_make(sim->comm, sim->balancer, sim->settings->run.choice.word, 1, own, sim->domain.network.n,
+                            runs, &words));
+    return eqp_agree(sim->comm, app_words_print(&words, lines), NULL);
 }
 
 static bool can_be_state(const dd_simulation *sim)
@@ -354,44 +371,22 @@ static bool can_be_state(const dd_simulation *sim)
 int dd_resume_take(dd_simulation *sim, eqp_message *message)
 {
     const app_run_settings *run = &sim->settings->run;
-    char *data = NULL, *ctrl = NULL;
+    DD_FREED char *data = NULL;
+    DD_FREED char *ctrl = NULL;
     bool taken = false;
-    int code = EQP_OK;
 
     if (run->restart == NULL || run->ncompare > 0 || sim->boxes != NULL) {
         return EQP_OK;
     }
-    EQP_TRY(dd_files_pair(run->restart, &data, &ctrl));
-    EQP_TRY(app_words_find(ctrl, &sim->words, message));
+    DD_CHECK(dd_files_pair(run->restart, &data, &ctrl));
+    DD_CHECK(app_words_find(ctrl, &sim->words, message));
     if (sim->words.n > 0) {
-        EQP_TRY(app_state_read(&sim->words, ctrl, sim->domain.nranks, run->choice.word, &sim->state, message));
-        EQP_TRY(app_state_take(&sim->state, sim->balancer, &taken));
+        DD_CHECK(app_state_read(&sim->words, ctrl, sim->domain.nranks, run->choice.word, &sim->state, message));
+        DD_CHECK(app_state_take(&sim->state, sim->balancer, &taken));
         sim->resumes = taken && sim->state.fits && can_be_state(sim);
         sim->domain.plan = *eqp_balancer_plan(sim->balancer);
     }
-done:
-    free(data);
-    free(ctrl);
-    return code;
-}
-
-int dd_resume_homes(dd_simulation *sim, dd_moved *moved)
-{
-    const int64_t n = sim->domain.network.n;
-    uint64_t *key = NULL;
-    int *dest = NULL, code = dd_keys(&sim->domain, &key);
-
-    EQP_TRY(eqp_agree(sim->comm, code == EQP_OK ? eqp_array_create(&dest, n, sizeof *dest) : code, NULL));
-    for (int64_t i = 0; i < n; i++) {
-        const app_run_of_keys *run = app_state_find(&sim->state, key[i]);
-        sim->domain.network.node[i].split = (int)run->value[0];
-        dest[i] = (int)run->value[1];
-    }
-    EQP_TRY(dd_domain_migrate(&sim->domain, dest, moved));
-done:
-    free(dest);
-    free(key);
-    return code;
+    return EQP_OK;
 }
 
 int dd_resume_again(dd_simulation *sim)

@@ -40,9 +40,6 @@ int dd_resume_write(const dd_simulation *sim, char **lines);
  * names the damage. Local; the same on all ranks. */
 int dd_resume_take(dd_simulation *sim, eqp_message *message);
 
-/* Moves nodes to the homes they had. Collective. */
-int dd_resume_homes(dd_simulation *sim, dd_moved *moved);
-
 /* Restores the balancer's state a second time, after the first forces were recorded, if the file's last step included
  * them. Local; the same on all ranks. */
 int dd_resume_again(dd_simulation *sim);
@@ -62,8 +59,4 @@ int dd_walls_turn(bool bisection, int64_t every, int64_t step);
 /* Moves the walls by the loads [boxes]. cells: of the grid. turn: the direction that sectioning moves; -1: the next
  * one. Local. */
 int dd_walls_move(const dd_domain *domain, const int64_t cells[3], const double *loads, int turn, eqp_boxes *boxes);
-
-/* Moves nodes to the ranks whose boxes they are in. Collective. */
-int dd_walls_settle(dd_domain *domain, const eqp_boxes *boxes, dd_moved *moved);
-
 #endif

@@ -23,31 +23,29 @@ int dd_node_pairs_meet(dd_node_pairs *node_pairs, int64_t node, const dd_meeting
 {
     int64_t cells[DD_GRID_SOURCES];
     const int n = dd_grid_sources(&node_pairs->stage->grid, node_pairs->cell[node], cells);
-    int code = EQP_OK;
 
     if (node_pairs->meeting[node] == NULL) {
-        code = eqp_array_create(&node_pairs->meeting[node], n, sizeof **node_pairs->meeting);
-        for (int64_t s = node_pairs->first[node]; s < node_pairs->first[node + 1] && code == EQP_OK; s++) {
+        DD_CHECK(eqp_array_create(&node_pairs->meeting[node], n, sizeof **node_pairs->meeting));
+        for (int64_t s = node_pairs->first[node]; s < node_pairs->first[node + 1]; s++) {
             for (int c = 0; c < n; c++) {
                 meet(node_pairs, node_pairs->stage->own_local[s], c == 0, cells[c], &node_pairs->meeting[node][c]);
             }
         }
     }
-    if (code == EQP_OK) {
-        *meeting = node_pairs->meeting[node];
-    }
-    return code;
+    *meeting = node_pairs->meeting[node];
+    return EQP_OK;
 }
 
 /* The stage may lack partners of shared nodes: fetches one as if no node were shared. */
 static int fetch_whole(dd_domain *domain, const dd_halo *halo, const int64_t cells[3], dd_stage *whole)
 {
+    DD_FREED int64_t *split = NULL;
     dd_node *node = domain->network.node;
     const int64_t n = domain->network.n;
-    int64_t *split = NULL;
     int code = dd_stage_open(domain, cells, whole);
 
-    EQP_TRY(eqp_agree(domain->comm, code == EQP_OK ? eqp_array_create(&split, n, sizeof *split) : code, NULL));
+    code = code == EQP_OK ? eqp_array_create(&split, n, sizeof *split) : code;
+    DD_CHECK(eqp_agree(domain->comm, code, NULL));
     for (int64_t i = 0; i < n; i++) {
         split[i] = node[i].split;
         node[i].split = -1;
@@ -56,11 +54,8 @@ static int fetch_whole(dd_domain *domain, const dd_halo *halo, const int64_t cel
     for (int64_t i = 0; i < n; i++) {
         node[i].split = split[i];
     }
-    EQP_TRY(code);
-    EQP_TRY(dd_stage_refresh(domain, halo, whole));
-done:
-    free(split);
-    return code;
+    DD_CHECK(code);
+    return dd_stage_refresh(domain, halo, whole);
 }
 
 static int create_arrays(dd_node_pairs *node_pairs)
@@ -71,42 +66,33 @@ static int create_arrays(dd_node_pairs *node_pairs)
     return eqp_array_create(&node_pairs->meeting, node_pairs->n, sizeof *node_pairs->meeting);
 }
 
-/* Pairs of a node as the evaluation counted them; recounted if ranks share the node. */
-static int count_pairs(dd_node_pairs *node_pairs, int64_t node, dd_counts *counts)
-{
-    const dd_counts *counted = &node_pairs->evaluator->of_node[node];
-    int64_t cells[DD_GRID_SOURCES];
-    const int n = dd_grid_sources(&node_pairs->stage->grid, node_pairs->cell[node], cells);
-    const dd_meeting *meeting = NULL;
-    int code = EQP_OK;
-
-    if (node_pairs->domain->network.node[node].split < 0) {
-        counts->of[DD_KIND_PAIR] = counted->of[DD_KIND_PAIR];
-        counts->of[DD_KIND_PARALLEL] = counted->of[DD_KIND_PARALLEL];
-        return code;
-    }
-    EQP_TRY(dd_node_pairs_meet(node_pairs, node, &meeting));
-    for (int c = 0; c < n; c++) {
-        counts->of[DD_KIND_PAIR] += meeting[c].pair;
-        counts->of[DD_KIND_PARALLEL] += meeting[c].parallel;
-    }
-done:
-    return code;
-}
-
-/* Work of a node computed whole; runs are those of this stage. */
+/* Work of a node computed whole: runs are those of this stage, pairs those that the evaluation counted, unless ranks
+ * share the node. */
 static int count_whole(dd_node_pairs *node_pairs, int64_t node)
 {
     const dd_stage *stage = node_pairs->stage;
+    const dd_counts *counted = &node_pairs->evaluator->of_node[node];
     dd_counts *counts = &node_pairs->of_node[node];
+    int64_t cells[DD_GRID_SOURCES];
+    const int n = dd_grid_sources(&stage->grid, node_pairs->cell[node], cells);
+    const dd_meeting *meeting = NULL;
 
-    *counts = (dd_counts){{0}};
-    counts->of[DD_KIND_SEGMENT] = node_pairs->first[node + 1] - node_pairs->first[node];
+    *counts = (dd_counts){.of = {[DD_KIND_SEGMENT] = node_pairs->first[node + 1] - node_pairs->first[node]}};
     for (int64_t s = node_pairs->first[node]; s < node_pairs->first[node + 1]; s++) {
         dd_run runs[DD_GRID_RUNS + 1];
         counts->of[DD_KIND_RUN] += dd_stage_runs(stage, stage->own_local[s], node_pairs->cell[node], runs);
     }
-    return count_pairs(node_pairs, node, counts);
+    if (node_pairs->domain->network.node[node].split < 0) {
+        counts->of[DD_KIND_PAIR] = counted->of[DD_KIND_PAIR];
+        counts->of[DD_KIND_PARALLEL] = counted->of[DD_KIND_PARALLEL];
+        return EQP_OK;
+    }
+    DD_CHECK(dd_node_pairs_meet(node_pairs, node, &meeting));
+    for (int c = 0; c < n; c++) {
+        counts->of[DD_KIND_PAIR] += meeting[c].pair;
+        counts->of[DD_KIND_PARALLEL] += meeting[c].parallel;
+    }
+    return EQP_OK;
 }
 
 static int fill(dd_node_pairs *node_pairs)

@@ -14,20 +14,11 @@
 
 static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
 {
-    const dd_problem *p = user;
-    const dd_simulation *sim = p->sim;
-    uint64_t *key = NULL;
-    int code = dd_keys(&sim->domain, &key);
+    const dd_simulation *sim = ((const dd_problem *)user)->sim;
 
-    if (code == EQP_OK && kind == EQP_SURVEY_NAMES) {
-        code = dd_survey_names(&sim->domain, key, list);
-    }
-    code = eqp_agree(sim->comm, code, NULL);
-    if (code == EQP_OK && kind == EQP_SURVEY_WORK) { /* counts of the last evaluation */
-        code = dd_survey(&sim->domain, &sim->stage, &sim->evaluator, (uint64_t)sim->settings->run.seed, key, list);
-    }
-    free(key);
-    return code;
+    return kind == EQP_SURVEY_WORK /* counts of the last evaluation */
+               ? dd_survey(&sim->domain, &sim->stage, &sim->evaluator, (uint64_t)sim->settings->run.seed, list)
+               : eqp_agree(sim->comm, dd_survey_names(&sim->domain, list), NULL);
 }
 
 static int take_node_pairs(dd_problem *p)
@@ -90,20 +81,19 @@ typedef struct weighed {
 static int weigh_boxes(const dd_problem *p, const eqp_boxes *boxes, const weighed *owners, double *loads, double *most)
 {
     const int nparts = eqp_boxes_parts(boxes);
-    int code;
 
     memset(loads, 0, (size_t)nparts * sizeof *loads);
     for (int64_t o = 0; o < owners->n; o++) {
         loads[eqp_boxes_find(boxes, owners->centre + 3 * o)] += owners->seconds[o];
     }
-    code = eqp_sum_double(p->sim->comm, nparts, loads);
+    DD_CHECK(eqp_sum_double(p->sim->comm, nparts, loads));
     dd_evaluator_base(p->grid, &p->costs, nparts, loads);
     *most = 0.0;
-    for (int i = 0; i < nparts && code == EQP_OK; i++) {
+    for (int i = 0; i < nparts; i++) {
         loads[i] /= owners->speed[i];
         *most = fmax(*most, loads[i]);
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Walls after WALL_MOVES moves on an unchanged network. */
@@ -125,39 +115,40 @@ static int move_boxes(const dd_problem *p, const weighed *owners, double *loads,
     return EQP_OK;
 }
 
+static void free_boxes(eqp_boxes **boxes)
+{
+    eqp_boxes_free(*boxes);
+}
+
 static int assign(void *user, const eqp_method *method, int nparts, const double *speed, int64_t n,
                   const double *centre, const double *seconds, int *part)
 {
     const dd_problem *p = user;
+    const dd_simulation *sim = p->sim;
     const weighed owners = {speed, n, centre, seconds};
-    eqp_boxes *boxes = NULL, *best = NULL;
-    double *loads = NULL;
+    DD_FREED_BY(free_boxes) eqp_boxes *boxes = NULL;
+    DD_FREED_BY(free_boxes) eqp_boxes *best = NULL;
+    DD_FREED double *loads = NULL;
     int code = method == &dd_sectioning || method == &dd_bisection ? EQP_OK : EQP_ERR_UNKNOWN;
 
     code = code == EQP_OK ? eqp_array_create(&loads, nparts, sizeof *loads) : code;
-    code = code == EQP_OK
-               ? dd_walls_create(&p->sim->domain, nparts, &p->sim->input.control, method == &dd_bisection, &boxes)
-               : code;
-    EQP_TRY(eqp_agree(p->sim->comm, code, NULL));
-    EQP_TRY(move_boxes(p, &owners, loads, boxes, &best));
+    code = code == EQP_OK ? dd_walls_create(&sim->domain, nparts, &sim->input.control, method == &dd_bisection, &boxes)
+                          : code;
+    DD_CHECK(eqp_agree(sim->comm, code, NULL));
+    DD_CHECK(move_boxes(p, &owners, loads, boxes, &best));
     for (int64_t o = 0; o < n; o++) {
         part[o] = eqp_boxes_find(best, centre + 3 * o);
     }
-done:
-    free(loads);
-    eqp_boxes_free(best);
-    eqp_boxes_free(boxes);
-    return code;
+    return EQP_OK;
 }
 
 static int advance(void *user, eqp_message *message)
 {
     dd_problem *p = user;
-    int code;
 
     dd_node_pairs_free(&p->node_pairs);
-    code = dd_simulation_drift(p->sim, message);
-    return code == EQP_OK ? take_node_pairs(p) : code;
+    DD_CHECK(dd_simulation_drift(p->sim, message));
+    return take_node_pairs(p);
 }
 
 static int label(void *user, int64_t first)

@@ -42,22 +42,22 @@ int dd_node_pairs_meet(dd_node_pairs *node_pairs, int64_t node, const dd_meeting
 
 /* ---- Nodes as owners of their segments' interactions. */
 
-/* Curve keys of the own nodes in a cube around the box: owned by the caller. Local. */
-int dd_keys(const dd_domain *domain, uint64_t **keys);
+/* Curve key of a position in a cube around the box. Local. */
+int dd_key(const dd_domain *domain, const double x[3], uint64_t *key);
 
 /* Default aspect of `tiles`: cost of a source shared by two parts, in shared targets. A target is a node with its
  * segments; a source is a cell, whose segments go to a part and whose forces come back. So the aspect is the mean
  * number of nodes with segments in a nonempty cell; 1 without segments. O(cells). Collective. */
 int dd_usual_aspect(const dd_domain *domain, const dd_stage *stage, double *aspect);
 
-/* Adds the own nodes without their work. keys: dd_keys(). EQP_OK or EQP_ERR_MEMORY. Local. */
-int dd_survey_names(const dd_domain *domain, const uint64_t *keys, eqp_survey *survey);
+/* Adds the own nodes without their work. EQP_OK or EQP_ERR_MEMORY. Local. */
+int dd_survey_names(const dd_domain *domain, eqp_survey *survey);
 
 /* Adds the own nodes with the work of the last evaluation at the survey's detail, and this rank's work on shared nodes
  * with all of their tiles, since each rank knows only a part of them. A tile is an owner's work with one source cell.
- * keys: dd_keys(). Collective. */
+ * Collective. */
 int dd_survey(const dd_domain *domain, const dd_stage *stage, const dd_evaluator *evaluator, uint64_t seed,
-              const uint64_t *keys, eqp_survey *survey);
+              eqp_survey *survey);
 
 /* ---- Traces a force evaluation under an assignment of nodes to any number of parts: loads, and data between parts.
  * Nothing moves: each rank traces its own nodes. Real ranks with such a map send the same messages and bytes. */
@@ -70,30 +70,6 @@ extern const int dd_phase_back[DD_PHASES], dd_phase_ghosts[DD_PHASES];
  * EQP_ERR_MPI on all ranks. */
 int dd_trace(dd_node_pairs *node_pairs, const eqp_cost_fit *costs, int nparts, const eqp_map *map,
              const eqp_placement *placement, bool loads_only, eqp_evaluation *evaluation);
-
-/* An amount, and its number of nodes that are segment ends. */
-typedef struct dd_tally {
-    int64_t number;
-    int64_t amount, ends;
-} dd_tally;
-
-/* Zeroed: empty. */
-typedef struct dd_tallies {
-    int64_t n, room;
-    dd_tally *of; /* owned: free() */
-} dd_tallies;
-
-/* A number combines a high part below 2^47 and a part of the map below 2^16. */
-int64_t dd_tally_number(int64_t high, int part);
-int64_t dd_tally_high(int64_t number);
-int dd_tally_part(int64_t number);
-
-/* Adds to the amount of a number. Amortised O(1). EQP_OK or EQP_ERR_MEMORY. Local. */
-int dd_tally_add(dd_tallies *list, int64_t number, int64_t amount, int64_t ends);
-
-/* Sends each amount to the rank of its high part and adds amounts of equal numbers: each number once, ascending.
- * Collective. */
-int dd_tallies_gather(MPI_Comm comm, dd_tallies *list);
 
 struct dd_simulation;
 

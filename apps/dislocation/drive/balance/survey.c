@@ -6,50 +6,31 @@
 
 #include <math.h>
 
-/* x: [3][n]. */
-static int make_keys(const dd_domain *domain, int64_t n, const double *x, uint64_t *keys)
+int dd_key(const dd_domain *domain, const double x[3], uint64_t *key)
 {
     const double side = fmax(domain->edge[0], fmax(domain->edge[1], domain->edge[2]));
 
-    return n > 0 ? eqp_hilbert_keys(n, x, x + n, x + 2 * n, domain->low, side, keys) : EQP_OK;
-}
-
-int dd_keys(const dd_domain *domain, uint64_t **keys)
-{
-    const int64_t n = domain->network.n;
-    DD_FREED double *x = NULL;
-
-    DD_CHECK(eqp_array_create(&x, 3 * n, sizeof *x));
-    DD_CHECK(eqp_array_create(keys, n, sizeof **keys));
-    for (int64_t i = 0; i < n; i++) {
-        for (int d = 0; d < 3; d++) {
-            x[d * n + i] = domain->network.node[i].x[d];
-        }
-    }
-    return make_keys(domain, n, x, *keys);
+    return eqp_hilbert_keys(1, &x[0], &x[1], &x[2], domain->low, side, key);
 }
 
 int dd_usual_aspect(const dd_domain *domain, const dd_stage *stage, double *aspect)
 {
     const int64_t ncells = stage->grid.ncells;
-    int64_t *owners = NULL, last = -1, all = 0, occupied = 0;
-    int code = eqp_agree(domain->comm, eqp_array_create(&owners, ncells, sizeof *owners), NULL);
+    DD_FREED int64_t *owners = NULL;
+    int64_t last = -1, all = 0, occupied = 0;
 
-    for (int64_t s = 0; s < stage->nown && code == EQP_OK; s++) { /* by node */
-        const int64_t node = stage->own[s].node;
-        owners[dd_stage_cell(stage, stage->own_local[s])] += node != last;
-        last = node;
+    DD_CHECK(eqp_agree(domain->comm, eqp_array_create(&owners, ncells, sizeof *owners), NULL));
+    for (int64_t s = 0; s < stage->nown; s++) { /* by node */
+        owners[dd_stage_cell(stage, stage->own_local[s])] += stage->own[s].node != last;
+        last = stage->own[s].node;
     }
-    EQP_TRY(code);
-    EQP_TRY(eqp_sum_int64(domain->comm, ncells, owners));
+    DD_CHECK(eqp_sum_int64(domain->comm, ncells, owners));
     for (int64_t c = 0; c < ncells; c++) {
         all += owners[c];
         occupied += owners[c] > 0;
     }
     *aspect = occupied > 0 ? (double)all / (double)occupied : 1.0;
-done:
-    free(owners);
-    return code;
+    return EQP_OK;
 }
 
 typedef struct surveyor {
@@ -75,19 +56,18 @@ static int add_pins(const surveyor *s, dd_tag owner, int64_t first, int64_t end,
 {
     const dd_stage *stage = s->stage;
     uint64_t least[EQP_TILE_PINS];
-    int code = EQP_OK;
 
     for (int p = 0; p < EQP_TILE_PINS; p++) {
         tile_pin[p] = -1;
         least[p] = s->pin_below;
     }
-    for (int64_t j = s->pin_below > 0 ? first : end; j < end && code == EQP_OK; j++) {
+    for (int64_t j = s->pin_below > 0 ? first : end; j < end; j++) {
         const dd_tag tag = stage->key[j].owner;
         const bool again = j > first && tag == stage->key[j - 1].owner;
         if (again || tag == owner || s->pin_key[j] >= s->pin_below) {
             continue;
         }
-        code = eqp_survey_add_pin(s->survey, (int64_t)tag);
+        DD_CHECK(eqp_survey_add_pin(s->survey, (int64_t)tag));
         for (int p = EQP_TILE_PINS - 1; p >= 0 && s->pin_key[j] < least[p]; p--) {
             if (p + 1 < EQP_TILE_PINS) {
                 least[p + 1] = least[p];
@@ -97,7 +77,7 @@ static int add_pins(const surveyor *s, dd_tag owner, int64_t first, int64_t end,
             tile_pin[p] = (int64_t)tag;
         }
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Nanoseconds of a segment's pairs with a run of segments, including the kernel call. */
@@ -119,84 +99,82 @@ static int add_source(const surveyor *s, const lot *of, int64_t source, bool own
     const dd_stage *stage = s->stage;
     const int64_t first = own_cell ? of->first + 1 : stage->cell_first[source], end = stage->cell_first[source + 1];
     eqp_tile tile = {.weight = 0.0};
-    int code;
 
     if (first >= end) {
         return EQP_OK;
     }
     ++*interactions;
-    code = add_pins(s, stage->key[of->first].owner, first, end, tile.pin);
-    if (code == EQP_OK && of->tiles) {
-        dd_share_centroid(&stage->grid, dd_stage_cell(stage, of->first), source, tile.centroid);
-        for (int64_t local = of->first; local < of->first + of->n; local++) {
-            tile.weight += weigh(s, local, own_cell ? local + 1 : first, end);
-        }
-        code = eqp_survey_add_tile(s->survey, &tile);
+    DD_CHECK(add_pins(s, stage->key[of->first].owner, first, end, tile.pin));
+    if (!of->tiles) {
+        return EQP_OK;
     }
-    return code;
+    dd_share_centroid(&stage->grid, dd_stage_cell(stage, of->first), source, tile.centroid);
+    for (int64_t local = of->first; local < of->first + of->n; local++) {
+        tile.weight += weigh(s, local, own_cell ? local + 1 : first, end);
+    }
+    return eqp_survey_add_tile(s->survey, &tile);
 }
 
-static int add_lot(const surveyor *s, const lot *of, int64_t *interactions)
+/* Adds an owner with the pins and tiles of its lot. */
+static int add_owner(const surveyor *s, const lot *of, eqp_owner *owner)
 {
     int64_t sources[DD_GRID_SOURCES];
-    int nsources, code = EQP_OK;
 
-    *interactions = 1;
+    owner->interactions = 1;
     if (of->n == 0) {
-        return code;
+        return eqp_survey_add_owner(s->survey, owner);
     }
-    nsources = dd_grid_sources(&s->stage->grid, dd_stage_cell(s->stage, of->first), sources);
-    for (int64_t i = of->first; i < of->first + of->n && code == EQP_OK; i++) {
+    const int nsources = dd_grid_sources(&s->stage->grid, dd_stage_cell(s->stage, of->first), sources);
+    for (int64_t i = of->first; i < of->first + of->n; i++) {
         const int64_t other = (int64_t)s->stage->key[i].other;
         if (eqp_pin_key(s->seed, other) < s->pin_below) {
-            code = eqp_survey_add_pin(s->survey, other);
+            DD_CHECK(eqp_survey_add_pin(s->survey, other));
         }
     }
-    for (int i = 0; i < nsources && code == EQP_OK; i++) {
+    for (int i = 0; i < nsources; i++) {
         if ((of->sources >> i & 1) != 0) {
-            code = add_source(s, of, sources[i], i == 0, interactions);
+            DD_CHECK(add_source(s, of, sources[i], i == 0, &owner->interactions));
         }
     }
-    return code;
+    return eqp_survey_add_owner(s->survey, owner);
 }
 
 /* An own node as an owner without work. */
-static eqp_owner name_node(const dd_domain *domain, int64_t node, uint64_t key)
+static int name_node(const dd_domain *domain, int64_t node, eqp_owner *owner)
 {
     const dd_node *of = &domain->network.node[node];
-    eqp_owner owner = {.key = key,
-                       .id = (int64_t)of->tag,
-                       .pin = (int64_t)of->tag,
-                       .particles = 1,
-                       .home = domain->rank,
-                       .at_home = node,
-                       .bytes = dd_node_bytes(of),
-                       .tag = of->split < 0 ? domain->rank : -1 - of->split,
-                       .label = of->label};
 
-    memcpy(owner.centre, of->x, sizeof owner.centre);
-    return owner;
+    *owner = (eqp_owner){.id = (int64_t)of->tag,
+                         .pin = (int64_t)of->tag,
+                         .particles = 1,
+                         .home = domain->rank,
+                         .at_home = node,
+                         .bytes = dd_node_bytes(of),
+                         .tag = of->split < 0 ? domain->rank : -1 - of->split,
+                         .label = of->label};
+    memcpy(owner->centre, of->x, sizeof owner->centre);
+    return dd_key(domain, of->x, &owner->key);
 }
 
-int dd_survey_names(const dd_domain *domain, const uint64_t *keys, eqp_survey *survey)
+int dd_survey_names(const dd_domain *domain, eqp_survey *survey)
 {
-    int code = eqp_survey_reserve(survey, domain->network.n);
-
-    for (int64_t node = 0; node < domain->network.n && code == EQP_OK; node++) {
-        const eqp_owner owner = name_node(domain, node, keys[node]);
-        code = eqp_survey_add_owner(survey, &owner);
+    DD_CHECK(eqp_survey_reserve(survey, domain->network.n));
+    for (int64_t node = 0; node < domain->network.n; node++) {
+        eqp_owner owner;
+        DD_CHECK(name_node(domain, node, &owner));
+        DD_CHECK(eqp_survey_add_owner(survey, &owner));
     }
-    return code;
+    return EQP_OK;
 }
 
 /* own: its first own segment. Shares add the pairs of shared nodes later. */
-static int add_node(const surveyor *s, int64_t node, uint64_t key, int64_t own, int64_t nown)
+static int add_node(const surveyor *s, int64_t node, int64_t own, int64_t nown)
 {
-    const dd_node *of = &s->domain->network.node[node];
-    lot segments = {.first = INT64_MAX, .n = nown, .sources = of->split < 0 ? UINT32_MAX : 0};
-    eqp_owner owner = name_node(s->domain, node, key);
-    int code;
+    const bool whole = s->domain->network.node[node].split < 0;
+    lot segments = {.first = INT64_MAX, .n = nown, .sources = whole ? UINT32_MAX : 0};
+    eqp_owner owner;
 
+    DD_CHECK(name_node(s->domain, node, &owner));
     for (int k = 0; k < DD_KINDS && node < s->evaluator->of_nodes; k++) {
         owner.count[k] = s->evaluator->of_node[node].of[k];
     }
@@ -205,86 +183,59 @@ static int add_node(const surveyor *s, int64_t node, uint64_t key, int64_t own, 
         segments.first = local < segments.first ? local : segments.first;
     }
     segments.tiles = eqp_survey_weigh(s->survey, owner.count) >= eqp_survey_heavy(s->survey);
-    code = add_lot(s, &segments, &owner.interactions);
-    return code == EQP_OK ? eqp_survey_add_owner(s->survey, &owner) : code;
+    return add_owner(s, &segments, &owner);
 }
 
-static int add_nodes(const surveyor *s, const uint64_t *keys)
+static int add_nodes(const surveyor *s)
 {
     const dd_stage *stage = s->stage;
     int64_t own = 0;
-    int code = EQP_OK;
 
-    for (int64_t node = 0; node < s->domain->network.n && code == EQP_OK; node++) { /* in the order of own segments */
+    for (int64_t node = 0; node < s->domain->network.n; node++) { /* in the order of own segments */
         const int64_t first = own;
         while (own < stage->nown && stage->own[own].node == node) {
             own++;
         }
-        code = add_node(s, node, keys[node], first, own - first);
+        DD_CHECK(add_node(s, node, first, own - first));
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Adds a share with its segments, from the first of its targets on. */
-static int add_share(const surveyor *s, int64_t target, int64_t ntargets, uint64_t key)
+static int add_share(const surveyor *s, int64_t target, int64_t ntargets)
 {
     const dd_stage *stage = s->stage;
     const int64_t number = stage->target[target].share;
     const dd_share *share = &stage->shares.share[number];
     const lot segments = {stage->target[target].local, ntargets, share->sources,
                           eqp_survey_heavy(s->survey) < INFINITY};
-    const dd_segment segment = dd_stage_segment(stage, segments.first);
-    eqp_owner owner = {.key = key,
-                       .id = (int64_t)share->owner,
+    eqp_owner owner = {.id = (int64_t)share->owner,
                        .pin = (int64_t)share->owner,
                        .particles = 1,
                        .home = share->home,
                        .at_home = share->at_home,
                        .bytes = share->bytes,
                        .tag = -1 - share->split};
-    int code;
 
-    memcpy(owner.centre, segment.x1, sizeof owner.centre);
+    memcpy(owner.centre, dd_stage_segment(stage, segments.first).x1, sizeof owner.centre);
+    DD_CHECK(dd_key(s->domain, owner.centre, &owner.key));
     for (int k = 0; k < DD_KINDS && number < s->evaluator->of_shares; k++) {
         owner.count[k] = s->evaluator->of_share[number].of[k];
     }
-    code = add_lot(s, &segments, &owner.interactions);
-    return code == EQP_OK ? eqp_survey_add_owner(s->survey, &owner) : code;
-}
-
-/* Curve keys of the shares' owners, at the first ends of their segments. */
-static int share_keys(const surveyor *s, uint64_t **keys)
-{
-    const dd_stage *stage = s->stage;
-    const int64_t n = stage->shares.n;
-    DD_FREED double *x = NULL;
-
-    DD_CHECK(eqp_array_create(&x, 3 * n, sizeof *x));
-    DD_CHECK(eqp_array_create(keys, n, sizeof **keys));
-    for (int64_t t = 0; t < stage->ntargets; t++) {
-        for (int d = 0; d < 3 && stage->target[t].share >= 0; d++) {
-            x[d * n + stage->target[t].share] = stage->columns.at[d][stage->target[t].local];
-        }
-    }
-    return make_keys(s->domain, n, x, *keys);
+    return add_owner(s, &segments, &owner);
 }
 
 static int add_shares(const surveyor *s)
 {
     const dd_stage *stage = s->stage;
-    uint64_t *keys = NULL;
-    int code = share_keys(s, &keys);
 
-    for (int64_t t = 0, end; t < stage->ntargets && code == EQP_OK; t = end) {
+    for (int64_t t = 0, end; t < stage->ntargets; t = end) {
         for (end = t + 1; end < stage->ntargets && stage->target[end].share == stage->target[t].share;) {
             end++;
         }
-        if (stage->target[t].share >= 0) {
-            code = add_share(s, t, end - t, keys[stage->target[t].share]);
-        }
+        DD_CHECK(stage->target[t].share >= 0 ? add_share(s, t, end - t) : EQP_OK);
     }
-    free(keys);
-    return code;
+    return EQP_OK;
 }
 
 /* Tiles of the targets and owners in their source cells, of this rank. */
@@ -335,27 +286,31 @@ static int choose_pins(surveyor *s)
     return EQP_OK;
 }
 
-static int add_all(surveyor *s, const uint64_t *keys)
+static int reserve(surveyor *s)
 {
-    int code;
+    DD_CHECK(eqp_array_create(&s->pin_key, s->stage->n, sizeof *s->pin_key));
+    return eqp_survey_reserve(s->survey, s->domain->network.n + s->stage->shares.n); /* exact: owners are large */
+}
 
-    EQP_TRY(eqp_array_create(&s->pin_key, s->stage->n, sizeof *s->pin_key));
-    EQP_TRY(eqp_survey_reserve(s->survey, s->domain->network.n + s->stage->shares.n)); /* exact: owners are large */
+static int add_all(surveyor *s)
+{
     for (int64_t i = 0; i < s->stage->n; i++) {
         s->pin_key[i] = eqp_pin_key(s->seed, (int64_t)s->stage->key[i].owner);
     }
-    EQP_TRY(add_nodes(s, keys));
-    EQP_TRY(add_shares(s));
-done:
-    free(s->pin_key);
-    return code;
+    DD_CHECK(add_nodes(s));
+    return add_shares(s);
 }
 
 int dd_survey(const dd_domain *domain, const dd_stage *stage, const dd_evaluator *evaluator, uint64_t seed,
-              const uint64_t *keys, eqp_survey *survey)
+              eqp_survey *survey)
 {
     surveyor s = {.domain = domain, .stage = stage, .evaluator = evaluator, .survey = survey, .seed = seed};
-    int code = choose_pins(&s);
+    int code;
 
-    return code == EQP_OK ? eqp_agree(domain->comm, add_all(&s, keys), NULL) : code;
+    EQP_TRY(eqp_agree(domain->comm, reserve(&s), NULL));
+    EQP_TRY(choose_pins(&s));
+    EQP_TRY(eqp_agree(domain->comm, add_all(&s), NULL));
+done:
+    free(s.pin_key);
+    return code;
 }

@@ -2,7 +2,6 @@
 #include "problem.h"
 
 #include "../../../shell/run_files.h"
-#include "../stage/grid.h"
 
 #include <equipoise/more/whatif.h>
 
@@ -15,23 +14,103 @@ const int dd_phase_ghosts[DD_PHASES] = {[DD_PHASE_SEGMENTS] = 1};
 #define FORCE_BYTES 48 /* forces on both ends of a segment */
 #define ARM_BYTES 24   /* a force */
 
+#define PART_BITS 16
+
+/* An amount, and its number of nodes that are segment ends. The number combines a high part below 2^47, such as a cell,
+ * and a part of the map below 2^16. */
+typedef struct tally {
+    int64_t number;
+    int64_t amount, ends;
+} tally;
+
+typedef struct tallies {
+    int64_t n, room;
+    tally *of; /* owned */
+} tallies;
+
+static int64_t number_of(int64_t high, int part)
+{
+    return high << PART_BITS | part;
+}
+
+static int64_t high_of(const tally *of)
+{
+    return of->number >> PART_BITS;
+}
+
+static int part_of(const tally *of)
+{
+    return (int)(of->number & (((int64_t)1 << PART_BITS) - 1));
+}
+
+static int add(tallies *list, int64_t number, int64_t amount, int64_t ends)
+{
+    if (list->n == 0 || list->of[list->n - 1].number != number) {
+        DD_CHECK(eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of));
+        list->of[list->n++] = (tally){number, 0, 0};
+    }
+    list->of[list->n - 1].amount += amount;
+    list->of[list->n - 1].ends += ends;
+    return EQP_OK;
+}
+
+/* Adds the amounts of equal numbers: each number once, ascending. */
+static void sum(tallies *list)
+{
+    int64_t n = 0;
+
+    dd_sort(list->of, list->n, sizeof *list->of, dd_by_word);
+    for (int64_t i = 0; i < list->n; i++) {
+        if (n > 0 && list->of[n - 1].number == list->of[i].number) {
+            list->of[n - 1].amount += list->of[i].amount;
+            list->of[n - 1].ends += list->of[i].ends;
+        } else {
+            list->of[n++] = list->of[i];
+        }
+    }
+    list->n = n;
+}
+
+/* Sums each amount on the rank of its high part. Collective. */
+static int gather(const dd_domain *domain, tallies *list)
+{
+    DD_FREED int *rank = NULL;
+    tally *in = NULL;
+    int64_t n = 0;
+
+    DD_CHECK(eqp_agree(domain->comm, eqp_array_create(&rank, list->n, sizeof *rank), NULL));
+    sum(list);
+    for (int64_t i = 0; i < list->n; i++) {
+        rank[i] = (int)(high_of(&list->of[i]) % domain->nranks);
+    }
+    DD_CHECK(eqp_send_records(domain->comm, sizeof *in, list->n, rank, list->of, &n, &in));
+    free(list->of);
+    *list = (tallies){n, n, in};
+    sum(list);
+    return EQP_OK;
+}
+
+/* Work of a part: in all, and the shares that overlap with the exchanges of segments and of moments. */
+typedef struct part_work {
+    dd_counts load, early, late;
+} part_work;
+
 typedef struct tracer {
     dd_node_pairs *node_pairs;
     int nparts;
     const eqp_map *map;
     const eqp_placement *placement;
     eqp_evaluation *evaluation;
+    bool loads_only;
+    bool overlaps;    /* work overlaps with exchanges */
     dd_far_parts far; /* parts of the far field */
-    dd_counts *load;  /* [nparts] */
-    dd_counts *
-        early; /* [nparts] share of load that overlaps with the exchange of segments; NULL: no overlap, or loads only */
-    dd_counts *late;   /* [nparts] share that overlaps with the exchange of moments */
-    int *least;        /* [cells] smallest part with segments in the cell, then [cells] the negative of the largest */
-    eqp_needs *whole;  /* cells for which a part computes all pairs of a node; NULL: loads only */
-    eqp_needs *needed; /* cells whose segments a part needs */
-    int *ghost_home;   /* [ghosts] new homes of neighbours; NULL: loads only */
-    dd_tallies lives;  /* segments by cell and home */
-    dd_tallies arms;   /* arms between parts */
+    part_work *work;  /* [nparts] */
+    int *least;       /* [cells] smallest part with segments in the cell, then [cells] the negative of the largest */
+    int *home;        /* [nodes + ghosts] new homes */
+    tallies whole;    /* cells for which a part computes all pairs of a node */
+    tallies needed;   /* cells whose segments a part needs */
+    tallies lives;    /* segments by cell and home */
+    tallies arms;     /* arms between parts */
 } tracer;
 
 static void add_work(dd_counts *load, const dd_counts *work)
@@ -56,23 +135,20 @@ static bool is_alone(const tracer *t, int64_t cell, int part)
     return alone;
 }
 
-/* Pairs of a node's segments overlap with the exchange of segments or, if they need remote segments, with that of
- * moments. Forces on single segments come after the far field, if any. */
-static void note_meanwhile(tracer *t, int64_t node, int part, const dd_counts *work)
+/* Books work on a node for a part. Pairs of its segments overlap with the exchange of segments or, if they need remote
+ * segments, with that of moments. Forces on single segments come after the far field, if any. */
+static void book(tracer *t, int64_t node, int part, const dd_counts *work)
 {
-    if (t->early != NULL) {
-        const bool alone = is_alone(t, t->node_pairs->cell[node], part), has_far = t->far.nparts > 0;
-        dd_counts *of_pairs = alone ? &t->early[part] : &t->late[part];
-        for (int k = 0; k < DD_KINDS; k++) {
-            of_pairs->of[k] += k == DD_KIND_SEGMENT ? 0 : work->of[k];
-        }
-        t->early[part].of[DD_KIND_SEGMENT] += has_far ? 0 : work->of[DD_KIND_SEGMENT];
-    }
-}
+    part_work *of = &t->work[part];
 
-static int need_cell(tracer *t, eqp_needs *needs, int64_t cell, int part)
-{
-    return t->whole == NULL ? EQP_OK : eqp_needs_add(needs, 1, &cell, &part);
+    add_work(&of->load, work);
+    if (t->overlaps) {
+        const bool has_far = t->far.nparts > 0;
+        dd_counts pairs = *work;
+        pairs.of[DD_KIND_SEGMENT] = 0;
+        add_work(is_alone(t, t->node_pairs->cell[node], part) ? &of->early : &of->late, &pairs);
+        of->early.of[DD_KIND_SEGMENT] += has_far ? 0 : work->of[DD_KIND_SEGMENT];
+    }
 }
 
 /* A part needs a block of segments, out and back. */
@@ -86,9 +162,8 @@ static int trace_whole(tracer *t, int64_t node)
 {
     const int home = t->placement[node].home;
 
-    add_work(&t->load[home], &t->node_pairs->of_node[node]);
-    note_meanwhile(t, node, home, &t->node_pairs->of_node[node]);
-    return need_cell(t, t->whole, t->node_pairs->cell[node], home);
+    book(t, node, home, &t->node_pairs->of_node[node]);
+    return t->loads_only ? EQP_OK : add(&t->whole, number_of(t->node_pairs->cell[node], home), 0, 0);
 }
 
 /* Traces a shared node by source cell. Its home computes the forces on single segments. From the node's own cell a part
@@ -106,18 +181,15 @@ static int trace_split(tracer *t, int64_t node)
 
     (void)dd_share_ranks(grid, t->map, -1 - t->placement[node].tag, cell, part);
     DD_CHECK(dd_node_pairs_meet(node_pairs, node, &meeting));
-    const dd_counts own = {.of = {[DD_KIND_SEGMENT] = node_pairs->of_node[node].of[DD_KIND_SEGMENT]}};
-    add_work(&t->load[home], &own);
-    note_meanwhile(t, node, home, &own);
+    book(t, node, home, &(dd_counts){.of = {[DD_KIND_SEGMENT] = node_pairs->of_node[node].of[DD_KIND_SEGMENT]}});
     for (int c = 0; c < n; c++) {
-        const dd_counts work = {.of = {[DD_KIND_PAIR] = meeting[c].pair,
-                                       [DD_KIND_PARALLEL] = meeting[c].parallel,
-                                       [DD_KIND_RUN] = meeting[c].runs}};
-        add_work(&t->load[part[c]], &work);
-        note_meanwhile(t, node, part[c], &work);
-        DD_CHECK(need_cell(t, t->needed, cells[c], part[c]));
-        if (t->whole != NULL && part[c] != home) {
-            DD_CHECK(need_block(t, dd_tally_number(cell, home), part[c]));
+        book(t, node, part[c],
+             &(dd_counts){.of = {[DD_KIND_PAIR] = meeting[c].pair,
+                                 [DD_KIND_PARALLEL] = meeting[c].parallel,
+                                 [DD_KIND_RUN] = meeting[c].runs}});
+        if (!t->loads_only) {
+            DD_CHECK(add(&t->needed, number_of(cells[c], part[c]), 0, 0));
+            DD_CHECK(part[c] != home ? need_block(t, number_of(cell, home), part[c]) : EQP_OK);
         }
     }
     return EQP_OK;
@@ -133,9 +205,8 @@ static int trace_nodes(tracer *t)
         if (nsegments > 0) { /* else its neighbours own all of its segments */
             DD_CHECK(t->placement[i].tag < 0 ? trace_split(t, i) : trace_whole(t, i));
         }
-        if (nsegments > 0 && t->whole != NULL) {
-            const int64_t number = dd_tally_number(node_pairs->cell[i], t->placement[i].home);
-            DD_CHECK(dd_tally_add(&t->lives, number, nsegments, 0));
+        if (nsegments > 0 && !t->loads_only) {
+            DD_CHECK(add(&t->lives, number_of(node_pairs->cell[i], t->placement[i].home), nsegments, 0));
         }
     }
     return EQP_OK;
@@ -150,7 +221,7 @@ static void trace_far(tracer *t)
     app_slice(t->nparts, node_pairs->domain->rank, node_pairs->domain->nranks, &first, &n);
     for (int64_t p = first; p < first + n; p++) {
         for (int stage = 0; stage < DD_FAR_STAGES && t->far.nparts > 0; stage++) {
-            t->load[p].of[DD_KIND_CELL] += dd_far_parts_work(&t->far, (int)p, stage);
+            t->work[p].load.of[DD_KIND_CELL] += dd_far_parts_work(&t->far, (int)p, stage);
         }
     }
 }
@@ -158,12 +229,13 @@ static void trace_far(tracer *t)
 static int declare_loads(const tracer *t, const eqp_cost_fit *costs)
 {
     for (int p = 0; p < t->nparts; p++) {
-        DD_CHECK(eqp_evaluation_load(t->evaluation, p, eqp_cost_fit_predict(costs, t->load[p].of)));
-        if (t->early != NULL) {
+        const part_work *of = &t->work[p];
+        DD_CHECK(eqp_evaluation_load(t->evaluation, p, eqp_cost_fit_predict(costs, of->load.of)));
+        if (t->overlaps) {
             DD_CHECK(eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_SEGMENTS, p,
-                                              eqp_cost_fit_predict(costs, t->early[p].of)));
-            DD_CHECK(eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_MOMENTS, p,
-                                              eqp_cost_fit_predict(costs, t->late[p].of)));
+                                              eqp_cost_fit_predict(costs, of->early.of)));
+            DD_CHECK(
+                eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_MOMENTS, p, eqp_cost_fit_predict(costs, of->late.of)));
         }
     }
     return EQP_OK;
@@ -177,9 +249,7 @@ static int find_lives(tracer *t)
     int code = ncells <= INT_MAX / 2 ? EQP_OK : EQP_ERR_OVERFLOW;
 
     code = code == EQP_OK ? eqp_array_create(&t->least, 2 * ncells, sizeof *t->least) : code;
-    code = code == EQP_OK ? eqp_array_create(&t->early, t->nparts, sizeof *t->early) : code;
-    code = code == EQP_OK ? eqp_array_create(&t->late, t->nparts, sizeof *t->late) : code;
-    EQP_TRY(eqp_agree(node_pairs->domain->comm, code, NULL));
+    DD_CHECK(eqp_agree(node_pairs->domain->comm, code, NULL));
     for (int64_t c = 0; c < 2 * ncells; c++) {
         t->least[c] = INT_MAX;
     }
@@ -191,97 +261,70 @@ static int find_lives(tracer *t)
             t->least[ncells + c] = -home < t->least[ncells + c] ? -home : t->least[ncells + c];
         }
     }
-    if (MPI_Allreduce(MPI_IN_PLACE, t->least, (int)(2 * ncells), MPI_INT, MPI_MIN, node_pairs->domain->comm) !=
-        MPI_SUCCESS) {
-        code = EQP_ERR_MPI;
-    }
-done:
-    return code;
+    return MPI_Allreduce(MPI_IN_PLACE, t->least, (int)(2 * ncells), MPI_INT, MPI_MIN, node_pairs->domain->comm) ==
+                   MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
 }
 
 /* A node computed whole needs its own cell and the forward neighbours. */
 static int spread_whole(tracer *t)
 {
-    eqp_needs_view at;
-
-    DD_CHECK(eqp_needs_view_get(t->whole, &at));
-    for (int64_t b = 0; b < at.nblocks; b++) {
+    sum(&t->whole);
+    for (int64_t i = 0; i < t->whole.n; i++) {
         int64_t cells[DD_GRID_SOURCES];
-        const int n = dd_grid_sources(&t->node_pairs->stage->grid, at.block[b], cells);
-        for (int64_t i = at.first[b]; i < at.first[b + 1]; i++) {
-            for (int c = 0; c < n; c++) {
-                DD_CHECK(eqp_needs_add(t->needed, 1, &cells[c], &at.part[i]));
-            }
+        const int n = dd_grid_sources(&t->node_pairs->stage->grid, high_of(&t->whole.of[i]), cells);
+        for (int c = 0; c < n; c++) {
+            DD_CHECK(add(&t->needed, number_of(cells[c], part_of(&t->whole.of[i])), 0, 0));
         }
     }
     return EQP_OK;
 }
 
+static int take_needs(void *user, dd_inbox *in)
+{
+    tracer *t = user;
+
+    t->needed.n = 0;
+    for (const int64_t *number; (number = dd_inbox_next(in, sizeof *number)) != NULL;) {
+        DD_CHECK(add(&t->needed, *number, 0, 0));
+    }
+    sum(&t->needed);
+    return EQP_OK;
+}
+
+/* Sends the needs to the ranks that declare the cells. */
 static int gather_needs(tracer *t)
 {
     const dd_domain *domain = t->node_pairs->domain;
     dd_outbox out = {0};
-    dd_inbox in = {0};
-    eqp_needs_view view = {.nblocks = 0};
-    int code = eqp_needs_view_get(t->needed, &view);
 
-    dd_outbox_fail(&out, code);
-    for (int64_t b = 0; b < view.nblocks; b++) {
-        for (int64_t i = view.first[b]; i < view.first[b + 1]; i++) {
-            const int64_t number = dd_tally_number(view.block[b], view.part[i]);
-            dd_outbox_add(&out, (int)(view.block[b] % domain->nranks), &number, sizeof number);
-        }
+    sum(&t->needed);
+    for (int64_t i = 0; i < t->needed.n; i++) {
+        dd_outbox_add(&out, (int)(high_of(&t->needed.of[i]) % domain->nranks), &t->needed.of[i].number,
+                      sizeof t->needed.of[i].number);
     }
-    eqp_needs_free(t->needed);
-    t->needed = NULL;
-    EQP_TRY(dd_outbox_deliver(domain->comm, &out, &in));
-    code = eqp_needs_create(t->nparts, &t->needed);
-    for (const int64_t *number; code == EQP_OK && (number = dd_inbox_next(&in, sizeof *number)) != NULL;) {
-        const int64_t cell = dd_tally_high(*number);
-        const int part = dd_tally_part(*number);
-        code = eqp_needs_add(t->needed, 1, &cell, &part);
-    }
-    code = eqp_agree(domain->comm, code, NULL);
-done:
-    dd_inbox_free(&in);
-    return code;
+    return dd_outbox_pass(domain->comm, &out, take_needs, t);
 }
 
-/* Segment ends travel to the parts that compute pairs of the cell; forces come back. */
-static int declare_block(const tracer *t, const dd_tally *lives, int64_t nparts, const int *part)
+/* Segment ends travel to the parts that compute pairs of the cell; forces come back. needed: [n] of this cell. */
+static int declare_block(const tracer *t, const tally *lives, int64_t n, const tally *needed)
 {
-    const int home = dd_tally_part(lives->number);
+    const int home = part_of(lives);
 
     DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_SEGMENTS, lives->number, DD_END_BYTES * lives->ends,
                                   lives->amount, home));
     DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_FORCES, lives->number, FORCE_BYTES * lives->amount,
                                   lives->amount, home));
-    for (int64_t i = 0; i < nparts; i++) {
-        DD_CHECK(part[i] != home ? need_block(t, lives->number, part[i]) : EQP_OK);
+    for (int64_t i = 0; i < n; i++) {
+        DD_CHECK(part_of(&needed[i]) != home ? need_block(t, lives->number, part_of(&needed[i])) : EQP_OK);
     }
     return EQP_OK;
 }
 
-/* The parts in which a cell's segments live, ascending. */
-typedef struct cell_homes {
-    const dd_tally *of;
-    int64_t n;
-} cell_homes;
-
-/* The part that sums a cell's moments: the first one with the most segments in it. */
-static int choose_home(const cell_homes *lives)
-{
-    int64_t best = 0;
-
-    for (int64_t i = 1; i < lives->n; i++) {
-        best = lives->of[i].amount > lives->of[best].amount ? i : best;
-    }
-    return dd_tally_part(lives->of[best].number);
-}
-
 /* A chunk of a cell's moments goes to the part that transforms it; a chunk of the local expansion goes to all parts
- * with segments in the cell. */
-static int declare_chunk(const tracer *t, int64_t cell, int64_t chunk, int home, const cell_homes *lives)
+ * with segments in the cell. lives: [n]. */
+static int declare_chunk(const tracer *t, int64_t cell, int64_t chunk, int home, int64_t n, const tally *lives)
 {
     const dd_far_parts *far = &t->far;
     const int64_t block = cell * far->nchunks + chunk;
@@ -292,22 +335,25 @@ static int declare_chunk(const tracer *t, int64_t cell, int64_t chunk, int home,
     DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_MOMENTS, block, in, 0, home));
     DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_MOMENTS, block, owner));
     DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_FIELDS, block, out, 0, owner));
-    for (int64_t i = 0; i < lives->n; i++) {
-        DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_FIELDS, block, dd_tally_part(lives->of[i].number)));
+    for (int64_t i = 0; i < n; i++) {
+        DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_FIELDS, block, part_of(&lives[i])));
     }
     return EQP_OK;
 }
 
-static int declare_far(const tracer *t, int64_t cell, const cell_homes *lives)
+/* The first part with the most segments in a cell sums its moments. lives: [n] parts with segments in it, ascending. */
+static int declare_far(const tracer *t, int64_t cell, int64_t n, const tally *lives)
 {
-    const int home = choose_home(lives);
+    int64_t best = 0;
 
-    for (int64_t i = 0; i < lives->n; i++) {
-        const int64_t number = lives->of[i].number;
-        DD_CHECK(dd_tally_part(number) != home ? need_block(t, number, home) : EQP_OK);
+    for (int64_t i = 1; i < n; i++) {
+        best = lives[i].amount > lives[best].amount ? i : best;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        DD_CHECK(i != best ? need_block(t, lives[i].number, part_of(&lives[best])) : EQP_OK);
     }
     for (int64_t c = 0; c < t->far.nchunks; c++) {
-        DD_CHECK(declare_chunk(t, cell, c, home, lives));
+        DD_CHECK(declare_chunk(t, cell, c, part_of(&lives[best]), n, lives));
     }
     return EQP_OK;
 }
@@ -334,61 +380,42 @@ static int declare_columns(const tracer *t)
     return EQP_OK;
 }
 
-static int declare_far_cells(const tracer *t)
+static int64_t end_of_cell(const tallies *list, int64_t i, int64_t cell)
 {
-    int code = EQP_OK;
-
-    for (int64_t i = 0, end; i < t->lives.n && t->far.nparts > 0 && code == EQP_OK; i = end) {
-        const int64_t cell = dd_tally_high(t->lives.of[i].number);
-        for (end = i; end < t->lives.n && dd_tally_high(t->lives.of[end].number) == cell;) {
-            end++;
-        }
-        code = declare_far(t, cell, &(cell_homes){t->lives.of + i, end - i});
+    while (i < list->n && high_of(&list->of[i]) == cell) {
+        i++;
     }
-    return code;
+    return i;
 }
 
 /* The cells that this rank collects: cells with segments and cells that are needed, both ascending. */
-static int declare_segments(const tracer *t)
+static int declare_cells(const tracer *t)
 {
-    eqp_needs_view view;
-    int64_t b = 0;
-    int code = eqp_needs_view_get(t->needed, &view);
-
-    for (int64_t i = 0; i < t->lives.n && code == EQP_OK; i++) {
-        const int64_t cell = dd_tally_high(t->lives.of[i].number);
-        while (b < view.nblocks && view.block[b] < cell) {
+    for (int64_t i = 0, b = 0; i < t->lives.n; i++) {
+        const int64_t cell = high_of(&t->lives.of[i]);
+        while (b < t->needed.n && high_of(&t->needed.of[b]) < cell) {
             b++;
         }
-        const bool needed = b < view.nblocks && view.block[b] == cell;
-        code = declare_block(t, &t->lives.of[i], needed ? view.first[b + 1] - view.first[b] : 0,
-                             needed ? view.part + view.first[b] : NULL);
+        DD_CHECK(declare_block(t, &t->lives.of[i], end_of_cell(&t->needed, b, cell) - b, t->needed.of + b));
     }
-    return code;
+    for (int64_t i = 0, end; i < t->lives.n && t->far.nparts > 0; i = end) {
+        const int64_t cell = high_of(&t->lives.of[i]);
+        end = end_of_cell(&t->lives, i, cell);
+        DD_CHECK(declare_far(t, cell, end - i, t->lives.of + i));
+    }
+    return declare_columns(t);
 }
 
 static int fetch_homes(tracer *t)
 {
-    const dd_halo *halo = t->node_pairs->halo;
-    int *own = NULL, code;
+    const dd_node_pairs *node_pairs = t->node_pairs;
+    const int code = eqp_array_create(&t->home, node_pairs->n + node_pairs->halo->nghosts, sizeof *t->home);
 
-    EQP_TRY(eqp_array_create(&own, t->node_pairs->n, sizeof *own));
-    EQP_TRY(eqp_array_create(&t->ghost_home, halo->nghosts, sizeof *t->ghost_home));
-    for (int64_t i = 0; i < t->node_pairs->n; i++) {
-        own[i] = t->placement[i].home;
+    for (int64_t i = 0; i < node_pairs->n && code == EQP_OK; i++) {
+        t->home[i] = t->placement[i].home;
     }
-done:
-    code = eqp_agree(t->node_pairs->domain->comm, code, NULL);
-    code = code == EQP_OK ? dd_halo_spread(halo, own, t->ghost_home) : code;
-    free(own);
-    return code;
-}
-
-static int home_at(const tracer *t, int64_t place)
-{
-    const int64_t n = t->node_pairs->halo->n;
-
-    return place < n ? t->placement[place].home : t->ghost_home[place - n];
+    DD_CHECK(eqp_agree(node_pairs->domain->comm, code, NULL));
+    return dd_halo_spread(node_pairs->halo, t->home, t->home + node_pairs->n);
 }
 
 /* Blocks with a node as an end, each once: its own segments, and segments of neighbours that end in it. */
@@ -397,57 +424,45 @@ static int trace_ends(tracer *t, int64_t i)
     const dd_node_pairs *node_pairs = t->node_pairs;
     const dd_node *node = &node_pairs->domain->network.node[i];
     int64_t block[DD_MOST_ARMS + 1];
-    int n = 0, code = EQP_OK;
+    int n = 0;
 
     if (node_pairs->first[i + 1] > node_pairs->first[i]) {
-        block[n++] = dd_tally_number(node_pairs->cell[i], t->placement[i].home);
+        block[n++] = number_of(node_pairs->cell[i], t->home[i]);
     }
     for (int k = 0; k < node->narms; k++) {
         if (node->arm[k].tag < node->tag) {
             const int64_t place = node_pairs->halo->place[node_pairs->halo->first[i] + k];
-            block[n++] = dd_tally_number(node_pairs->cell[place], home_at(t, place));
+            block[n++] = number_of(node_pairs->cell[place], t->home[place]);
         }
     }
-    for (int b = 0; b < n && code == EQP_OK; b++) {
+    for (int b = 0; b < n; b++) {
         bool again = false;
         for (int before = 0; before < b; before++) {
             again = again || block[before] == block[b];
         }
-        code = again ? EQP_OK : dd_tally_add(&t->lives, block[b], 0, 1);
+        DD_CHECK(again ? EQP_OK : add(&t->lives, block[b], 0, 1));
     }
-    return code;
+    return EQP_OK;
 }
 
 static int trace_all_ends(tracer *t)
 {
-    int code;
-
-    EQP_TRY(fetch_homes(t));
-    for (int64_t i = 0; i < t->node_pairs->n && code == EQP_OK; i++) {
-        code = trace_ends(t, i);
+    for (int64_t i = 0; i < t->node_pairs->n; i++) {
+        DD_CHECK(trace_ends(t, i));
     }
-    code = eqp_agree(t->node_pairs->domain->comm, code, NULL);
-done:
-    return code;
-}
-
-static int declare_cells(const tracer *t)
-{
-    DD_CHECK(declare_segments(t));
-    DD_CHECK(declare_far_cells(t));
-    return declare_columns(t);
+    return EQP_OK;
 }
 
 static int trace_segments(tracer *t)
 {
-    const MPI_Comm comm = t->node_pairs->domain->comm;
+    const dd_domain *domain = t->node_pairs->domain;
 
-    DD_CHECK(eqp_agree(comm, spread_whole(t), NULL));
-    eqp_needs_free(t->whole);
-    t->whole = NULL;
+    DD_CHECK(fetch_homes(t));
+    DD_CHECK(eqp_agree(domain->comm, trace_all_ends(t), NULL));
+    DD_CHECK(eqp_agree(domain->comm, spread_whole(t), NULL));
     DD_CHECK(gather_needs(t));
-    DD_CHECK(dd_tallies_gather(comm, &t->lives));
-    return eqp_agree(comm, declare_cells(t), NULL);
+    DD_CHECK(gather(domain, &t->lives));
+    return eqp_agree(domain->comm, declare_cells(t), NULL);
 }
 
 /* A node's position goes to the homes of its neighbours; so do forces on the far ends of its own segments. */
@@ -455,12 +470,12 @@ static int declare_node(tracer *t, int64_t i, int64_t block)
 {
     const dd_node *node = &t->node_pairs->domain->network.node[i];
     const dd_halo *halo = t->node_pairs->halo;
-    const int home = t->placement[i].home;
+    const int home = t->home[i];
     bool declared = false;
 
     DD_CHECK(eqp_evaluation_held(t->evaluation, home, 1));
     for (int k = 0; k < node->narms; k++) {
-        const int other = home_at(t, halo->place[halo->first[i] + k]);
+        const int other = t->home[halo->place[halo->first[i] + k]];
         if (other == home) {
             continue;
         }
@@ -470,7 +485,7 @@ static int declare_node(tracer *t, int64_t i, int64_t block)
         }
         DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_NODES, block, other));
         if (node->tag < node->arm[k].tag) {
-            DD_CHECK(dd_tally_add(&t->arms, dd_tally_number(home, other), ARM_BYTES, 0));
+            DD_CHECK(add(&t->arms, number_of(home, other), ARM_BYTES, 0));
         }
     }
     return EQP_OK;
@@ -480,74 +495,68 @@ static int declare_node(tracer *t, int64_t i, int64_t block)
 static int declare_arms(const tracer *t)
 {
     for (int64_t i = 0; i < t->arms.n; i++) {
-        const int64_t number = t->arms.of[i].number;
-        DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_ARMS, number, t->arms.of[i].amount, 0,
-                                      (int)dd_tally_high(number)));
-        DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_ARMS, number, dd_tally_part(number)));
+        const tally *of = &t->arms.of[i];
+        DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_ARMS, of->number, of->amount, 0, (int)high_of(of)));
+        DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_ARMS, of->number, part_of(of)));
     }
     return EQP_OK;
 }
 
 static int trace_arms(tracer *t)
 {
-    const MPI_Comm comm = t->node_pairs->domain->comm;
+    const dd_domain *domain = t->node_pairs->domain;
     int64_t before = 0;
-    int code;
+    int code = EQP_OK;
 
-    EQP_TRY(eqp_scan_int64(comm, t->node_pairs->n, &before, NULL));
+    DD_CHECK(eqp_scan_int64(domain->comm, t->node_pairs->n, &before, NULL));
     for (int64_t i = 0; i < t->node_pairs->n && code == EQP_OK; i++) {
         code = declare_node(t, i, before + i);
     }
-    EQP_TRY(eqp_agree(comm, code, NULL));
-    EQP_TRY(dd_tallies_gather(comm, &t->arms));
-    EQP_TRY(eqp_agree(comm, declare_arms(t), NULL));
-done:
-    return code;
+    DD_CHECK(eqp_agree(domain->comm, code, NULL));
+    DD_CHECK(gather(domain, &t->arms));
+    return eqp_agree(domain->comm, declare_arms(t), NULL);
 }
 
-static int trace_loads(tracer *t, const eqp_cost_fit *costs, bool loads_only)
+static int trace_loads(tracer *t, const eqp_cost_fit *costs)
 {
-    int code = eqp_array_create(&t->load, t->nparts, sizeof *t->load);
+    int code = eqp_array_create(&t->work, t->nparts, sizeof *t->work);
 
-    if (!loads_only && t->node_pairs->evaluator->loop == NULL) { /* pairs that are handed out wait for all data */
+    if (t->overlaps) {
         const int found = find_lives(t);
         code = code == EQP_OK ? found : code;
     }
-    EQP_TRY(code);
-    if (!loads_only) {
-        EQP_TRY(eqp_needs_create(t->nparts, &t->whole));
-        EQP_TRY(eqp_needs_create(t->nparts, &t->needed));
-    }
-    EQP_TRY(trace_nodes(t));
+    DD_CHECK(code);
+    DD_CHECK(trace_nodes(t));
     trace_far(t);
-    EQP_TRY(declare_loads(t, costs));
-done:
-    return code;
+    return declare_loads(t, costs);
 }
 
 int dd_trace(dd_node_pairs *node_pairs, const eqp_cost_fit *costs, int nparts, const eqp_map *map,
              const eqp_placement *placement, bool loads_only, eqp_evaluation *evaluation)
 {
-    tracer t = {
-        .node_pairs = node_pairs, .nparts = nparts, .map = map, .placement = placement, .evaluation = evaluation};
+    tracer t = {.node_pairs = node_pairs,
+                .nparts = nparts,
+                .map = map,
+                .placement = placement,
+                .evaluation = evaluation,
+                .loads_only = loads_only,
+                /* pairs that are handed out wait for all data */
+                .overlaps = !loads_only && node_pairs->evaluator->loop == NULL};
     int code;
 
     dd_far_parts_init(&t.far, &node_pairs->stage->grid, nparts);
-    EQP_TRY(eqp_agree(node_pairs->domain->comm, trace_loads(&t, costs, loads_only), NULL));
+    EQP_TRY(eqp_agree(node_pairs->domain->comm, trace_loads(&t, costs), NULL));
     if (!loads_only) {
-        EQP_TRY(trace_all_ends(&t));
         EQP_TRY(trace_segments(&t));
         EQP_TRY(trace_arms(&t));
     }
 done:
-    free(t.load);
-    free(t.early);
-    free(t.late);
+    free(t.work);
     free(t.least);
-    free(t.ghost_home);
+    free(t.home);
+    free(t.whole.of);
+    free(t.needed.of);
     free(t.lives.of);
     free(t.arms.of);
-    eqp_needs_free(t.whole);
-    eqp_needs_free(t.needed);
     return code;
 }
