@@ -6,7 +6,7 @@ enum { OF_PAIR, OF_PARALLEL, OF_RUN, TARGET_COUNTS };
 static const int kind_of[TARGET_COUNTS] = {DD_KIND_PAIR, DD_KIND_PARALLEL, DD_KIND_RUN};
 
 typedef struct head {
-    int64_t segments, iterations, rows;
+    int64_t segments, rows;
 } head;
 
 size_t dd_answer_force_bytes(const dd_iteration *iteration)
@@ -19,19 +19,15 @@ size_t dd_answer_bytes(const dd_iteration *iteration)
     return dd_answer_force_bytes(iteration) + TARGET_COUNTS * sizeof(int64_t) * (size_t)iteration->ntargets;
 }
 
-int dd_answer_counts(const dd_iteration *iteration, const void *part, int64_t target, dd_counts *counts)
+void dd_answer_counts(const dd_iteration *iteration, const void *part, int64_t target, dd_counts *counts)
 {
     const char *all = (const char *)part + dd_answer_force_bytes(iteration);
     int64_t count[TARGET_COUNTS];
 
     memcpy(count, all + (size_t)target * sizeof count, sizeof count);
     for (int k = 0; k < TARGET_COUNTS; k++) {
-        if (count[k] < 0) {
-            return EQP_ERR_FORMAT;
-        }
         counts->of[kind_of[k]] += count[k];
     }
-    return EQP_OK;
 }
 
 typedef struct packer {
@@ -106,24 +102,30 @@ static void write_all(const packer *p, char *to)
     memcpy(to, p->row, (size_t)p->head.rows * sizeof *p->row);
 }
 
+static int pack(packer *p, const dd_iteration *iteration, int64_t n, char **data)
+{
+    DD_CHECK(keep_touched(p, iteration, n));
+    for (int64_t i = 0; i < n; i++) {
+        DD_CHECK(pack_iteration(p, &iteration[i]));
+    }
+    DD_CHECK(eqp_array_create(data, (int64_t)bundle_bytes(&p->head), 1));
+    write_all(p, *data);
+    return EQP_OK;
+}
+
 int dd_bundle_pack(const dd_stage *stage, const dd_iterations *list, int64_t first, int64_t n, void **data,
                    size_t *bytes)
 {
-    packer p = {.stage = stage, .list = list, .head = {.iterations = n}};
+    packer p = {.stage = stage, .list = list};
     char *made = NULL;
-    int code;
+    const int code = pack(&p, list->of + first, n, &made);
 
-    EQP_TRY(keep_touched(&p, list->of + first, n));
-    for (int64_t i = first; i < first + n; i++) {
-        EQP_TRY(pack_iteration(&p, &list->of[i]));
-    }
-    EQP_TRY(eqp_array_create(&made, (int64_t)bundle_bytes(&p.head), 1));
-    write_all(&p, made);
-    *data = made;
-    *bytes = bundle_bytes(&p.head);
-done:
     free(p.kept);
     free(p.row);
+    if (code == EQP_OK) {
+        *data = made;
+        *bytes = bundle_bytes(&p.head);
+    }
     return code;
 }
 
@@ -131,59 +133,42 @@ typedef struct opened {
     head head;
     double *memory;     /* owned */
     dd_columns columns; /* forces are 0 outside an iteration */
-    const dd_run *row;
+    const dd_run *row, *end;
     size_t answer_bytes;
 } opened;
 
-/* Walks over the rows of an iteration; NULL: they do not fit the bundle. */
-static const dd_run *check_iteration(const opened *o, const dd_run *row, const dd_run *end, dd_iteration *iteration)
+/* Reads the rows of an iteration and returns those of the next one. */
+static const dd_run *read_iteration(const dd_run *row, dd_iteration *iteration)
 {
-    if (row == NULL || row == end || row->first < 0 || row->n < 0 || row->n > end - row - 1) {
-        return NULL;
-    }
     *iteration = (dd_iteration){.ntargets = row->first, .ntouches = row->n};
     row++;
     for (int64_t t = 0; t < iteration->ntouches; t++, row++) {
-        if (row->first < 0 || row->n < 0 || row->first > o->head.segments - row->n) {
-            return NULL;
-        }
         iteration->touched += row->n;
     }
     for (int64_t t = 0; t < iteration->ntargets; t++) {
-        if (row == end || row->first < 0 || row->first >= o->head.segments || row->n < 0 || row->n >= end - row) {
-            return NULL;
-        }
         row += row->n + 1;
     }
     return row;
 }
 
-static int open_bundle(const void *data, size_t bytes, opened *o)
+static int open_bundle(const void *data, opened *o)
 {
     const char *columns = (const char *)data + sizeof o->head;
-    int code = bytes < sizeof o->head ? EQP_ERR_FORMAT : EQP_OK;
 
-    EQP_TRY(code);
     memcpy(&o->head, data, sizeof o->head);
-    const int64_t n = o->head.segments, most = (int64_t)(bytes / sizeof(dd_run));
-    if (n < 0 || n > most || o->head.rows < 0 || o->head.rows > most || o->head.iterations < 1 ||
-        bundle_bytes(&o->head) != bytes) {
-        EQP_TRY(EQP_ERR_FORMAT);
-    }
+    const int64_t n = o->head.segments;
     o->row = (const dd_run *)(const void *)(columns + 9 * sizeof(double) * (size_t)n);
-    const dd_run *row = o->row, *end = o->row + o->head.rows;
-    for (int64_t i = 0; i < o->head.iterations && row != NULL; i++) {
-        dd_iteration iteration = {.ntargets = 0};
-        row = check_iteration(o, row, end, &iteration);
+    o->end = o->row + o->head.rows;
+    for (const dd_run *row = o->row; row < o->end;) {
+        dd_iteration iteration;
+        row = read_iteration(row, &iteration);
         o->answer_bytes += dd_answer_bytes(&iteration);
     }
-    EQP_TRY(row != end ? EQP_ERR_FORMAT : EQP_OK);
-    EQP_TRY(dd_columns_create(n, &o->memory, &o->columns));
+    DD_CHECK(dd_columns_create(n, &o->memory, &o->columns));
     for (int k = 0; k < 9; k++) {
         memcpy(o->columns.at[k], columns + (size_t)(k * n) * sizeof(double), (size_t)n * sizeof(double));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Moves the forces on an iteration's touched segments into the answer and clears them. */
@@ -215,12 +200,10 @@ static int compute_target(dd_batches *batches, const opened *o, const dd_run *ta
 
 static int compute_all(dd_batches *batches, const opened *o, char *to)
 {
-    const dd_run *row = o->row, *end = o->row + o->head.rows;
-
-    for (int64_t i = 0; i < o->head.iterations; i++) {
+    for (const dd_run *row = o->row; row < o->end;) {
         const dd_run *touch = row + 1, *target = touch + row->n;
-        dd_iteration iteration = {.ntargets = 0};
-        row = check_iteration(o, row, end, &iteration);
+        dd_iteration iteration;
+        row = read_iteration(row, &iteration);
         char *counted = to + dd_answer_force_bytes(&iteration);
         dd_batches_begin(batches);
         for (; target < row; target += target->n + 1, counted += TARGET_COUNTS * sizeof(int64_t)) {
@@ -233,13 +216,13 @@ static int compute_all(dd_batches *batches, const opened *o, char *to)
     return EQP_OK;
 }
 
-int dd_bundle_compute(dd_batches *batches, const void *data, size_t bytes, void **answer, size_t *answer_bytes)
+int dd_bundle_compute(dd_batches *batches, const void *data, void **answer, size_t *answer_bytes)
 {
     opened o = {.memory = NULL};
     char *made = NULL;
     int code;
 
-    EQP_TRY(open_bundle(data, bytes, &o));
+    EQP_TRY(open_bundle(data, &o));
     EQP_TRY(eqp_array_create(&made, (int64_t)o.answer_bytes, 1));
     EQP_TRY(compute_all(batches, &o, made));
     *answer = made;

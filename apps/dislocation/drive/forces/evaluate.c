@@ -47,13 +47,13 @@ static void add_moments(const dd_evaluator *evaluator, dd_stage *stage)
 
 static int clear_counts(int64_t n, dd_counts **counts, int64_t *room, int64_t *ncounts)
 {
-    int code = eqp_array_reserve(counts, room, n, sizeof **counts);
-
-    if (code == EQP_OK && n > 0) {
+    *ncounts = 0;
+    DD_CHECK(eqp_array_reserve(counts, room, n, sizeof **counts));
+    if (n > 0) {
         memset(*counts, 0, (size_t)n * sizeof **counts);
     }
-    *ncounts = code == EQP_OK ? n : 0;
-    return code;
+    *ncounts = n;
+    return EQP_OK;
 }
 
 /* Makes the kernels of the far field for this grid. Collective; the same code on all ranks. */
@@ -81,27 +81,24 @@ static int cargo_create(const dd_halo *halo, const dd_stage *stage, cargo *c)
     const int64_t n[] = {3 * stage->nends, stage->narrived, 6 * stage->nsend, 3 * halo->ncrossings, 3 * halo->ntheirs};
     double **const part[] = {&c->out, &c->mine, &c->sum, &c->arms_out, &c->arms_in};
     double *all = NULL;
-    int code = eqp_array_create(&all, n[0] + n[1] + n[2] + n[3] + n[4], sizeof *all);
 
-    for (int i = 0; i < 5 && code == EQP_OK; i++) {
+    DD_CHECK(eqp_array_create(&all, n[0] + n[1] + n[2] + n[3] + n[4], sizeof *all));
+    for (int i = 0; i < 5; i++) {
         *part[i] = all;
         all += n[i];
     }
-    return code;
+    return EQP_OK;
 }
 
 static int prepare(dd_evaluator *evaluator, const dd_domain *domain, const dd_halo *halo, const dd_stage *stage,
                    cargo *c)
 {
-    int code = clear_counts(domain->network.n, &evaluator->of_node, &evaluator->node_room, &evaluator->of_nodes);
-
-    if (code == EQP_OK) {
-        code = clear_counts(stage->shares.n, &evaluator->of_share, &evaluator->share_room, &evaluator->of_shares);
-    }
     evaluator->total = evaluator->mapped = (dd_counts){{0}};
     evaluator->seconds = 0.0;
     evaluator->helped = evaluator->handed_bytes = 0;
-    return code == EQP_OK ? cargo_create(halo, stage, c) : code;
+    DD_CHECK(clear_counts(domain->network.n, &evaluator->of_node, &evaluator->node_room, &evaluator->of_nodes));
+    DD_CHECK(clear_counts(stage->shares.n, &evaluator->of_share, &evaluator->share_room, &evaluator->of_shares));
+    return cargo_create(halo, stage, c);
 }
 
 static void add_force(const dd_stage *stage, int64_t local, const double force[6])
@@ -143,38 +140,32 @@ static int note(pass *p, int64_t local, const dd_target *target, const dd_counts
 static int one_cell(pass *p, int64_t cell)
 {
     const dd_stage *stage = p->stage;
-    int code = EQP_OK;
 
     while (p->next < stage->ntargets && stage->target[p->next].local < stage->cell_first[cell]) {
         p->next++;
     }
-    for (; p->next < stage->ntargets && stage->target[p->next].local < stage->cell_first[cell + 1] && code == EQP_OK;
-         p->next++) {
+    for (; p->next < stage->ntargets && stage->target[p->next].local < stage->cell_first[cell + 1]; p->next++) {
         const dd_target *target = &stage->target[p->next];
         dd_run runs[DD_GRID_SOURCES];
         dd_counts counts = {{0}};
         const int nruns = dd_stage_target_runs(stage, target, cell, runs);
         if (nruns > 0) {
             dd_compute_pairs(p->evaluator, &stage->columns, target->local, nruns, runs, &counts);
-            code = note(p, target->local, target, &counts);
+            DD_CHECK(note(p, target->local, target, &counts));
         }
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Computes pairs of cells that need own segments only, or of all other cells. */
 static int some_cells(pass *p, bool alone)
 {
-    int code = EQP_OK;
-
     p->next = 0;
     dd_batches_begin(&p->batches);
-    for (int64_t c = 0; c < p->stage->grid.ncells && code == EQP_OK; c++) {
-        if ((p->stage->alone[c] != 0) == alone) {
-            code = one_cell(p, c);
-        }
+    for (int64_t c = 0; c < p->stage->grid.ncells; c++) {
+        DD_CHECK((p->stage->alone[c] != 0) == alone ? one_cell(p, c) : EQP_OK);
     }
-    return code == EQP_OK ? dd_batches_end(&p->batches) : code;
+    return dd_batches_end(&p->batches);
 }
 
 static int own_segments(pass *p)
@@ -183,23 +174,22 @@ static int own_segments(pass *p)
     const dd_waves *waves = p->evaluator->waves;
     const dd_counts counts = {.of = {[DD_KIND_SEGMENT] = 1}};
     int64_t live = 0;
-    int code = EQP_OK;
 
     dd_batches_begin(&p->batches);
-    for (int64_t c = 0; c < stage->grid.ncells && code == EQP_OK; c++) {
+    for (int64_t c = 0; c < stage->grid.ncells; c++) {
         bool lives = false;
-        for (int64_t i = stage->cell_first[c]; i < stage->cell_first[c + 1] && code == EQP_OK; i++) {
+        for (int64_t i = stage->cell_first[c]; i < stage->cell_first[c + 1]; i++) {
             if (stage->source[i] >= 0) {
                 if (!lives && waves != NULL) {
                     dd_far_open(waves->far, stage->field.local + live++ * waves->parts.sizes.nlocal, waves->scratch);
                 }
                 lives = true;
                 own_forces(p->evaluator, stage, c, i);
-                code = note(p, i, NULL, &counts);
+                DD_CHECK(note(p, i, NULL, &counts));
             }
         }
     }
-    return code == EQP_OK ? dd_batches_end(&p->batches) : code;
+    return dd_batches_end(&p->batches);
 }
 
 static int64_t far_work(const dd_far_parts *parts, int part)
@@ -229,9 +219,8 @@ static int make_far(pass *p, int *computed)
     static const int phase[] = {[DD_FAR_FORWARD] = DD_PHASE_COLUMNS, [DD_FAR_COLUMNS] = DD_PHASE_PLANES};
     dd_evaluator *evaluator = p->evaluator;
     dd_waves *waves = evaluator->waves;
-    int code = EQP_OK;
 
-    for (int stage = 0; stage < DD_FAR_STAGES && code == EQP_OK; stage++) {
+    for (int stage = 0; stage < DD_FAR_STAGES; stage++) {
         const int64_t work = dd_far_parts_work(&waves->parts, p->domain->rank, stage);
         dd_batches_begin(&p->batches);
         *computed = *computed == EQP_OK ? dd_waves_compute(waves, stage) : *computed;
@@ -239,12 +228,13 @@ static int make_far(pass *p, int *computed)
         evaluator->mapped.of[DD_KIND_CELL] += work;
         *computed = *computed == EQP_OK ? dd_batches_end(&p->batches) : *computed;
         if (stage < DD_FAR_BACK) {
-            code = dd_waves_exchange(waves, stage);
+            const int code = dd_waves_exchange(waves, stage);
             evaluator->traffic[phase[stage]] =
                 eqp_route_last_counts(stage == DD_FAR_FORWARD ? waves->to_columns : waves->to_planes);
+            DD_CHECK(code);
         }
     }
-    return code;
+    return EQP_OK;
 }
 
 /* The far field of all cells with own segments. Collective. */
@@ -280,25 +270,11 @@ static int give_to_arms(const dd_halo *halo, const dd_stage *stage, const cargo 
     return EQP_OK;
 }
 
-static int64_t bytes_of(const dd_evaluator *evaluator)
-{
-    int64_t bytes = evaluator->handed_bytes;
-
-    for (int p = 0; p < DD_PHASES; p++) {
-        bytes += evaluator->traffic[p].bytes_sent;
-    }
-    return bytes;
-}
-
 /* Fetches positions of remote segments and meanwhile computes everything that needs none. computed: this rank's code of
  * that. */
 static int fetch(pass *p, const dd_halo *halo, const cargo *c, int *computed)
 {
-    int code = dd_stage_start(p->domain, halo, p->stage, c->out);
-
-    if (code != EQP_OK) {
-        return code;
-    }
+    DD_CHECK(dd_stage_start(p->domain, halo, p->stage, c->out));
     p->batches.travelling = p->stage->ends;
     if (p->evaluator->loop == NULL) {
         *computed = some_cells(p, true);
@@ -307,7 +283,7 @@ static int fetch(pass *p, const dd_halo *halo, const cargo *c, int *computed)
         *computed = own_segments(p);
     }
     p->batches.travelling = NULL;
-    code = dd_stage_finish(p->domain, p->stage);
+    const int code = dd_stage_finish(p->domain, p->stage);
     p->evaluator->traffic[DD_PHASE_SEGMENTS] = eqp_route_last_counts(p->stage->ends);
     return code;
 }
@@ -336,17 +312,17 @@ static int compute(pass *p, int *computed)
 }
 
 /* Sends forces to the homes of the segments, and from there to their ends. */
-static int deliver(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage, const cargo *c,
-                   int computed)
+static int deliver(dd_evaluator *evaluator, const dd_halo *halo, dd_stage *stage, const cargo *c, int computed)
 {
     int code = dd_stage_return(stage, computed, c->mine, c->sum);
 
     evaluator->traffic[DD_PHASE_FORCES] = eqp_route_last_counts(stage->route);
-    if (code == EQP_OK) {
-        code = give_to_arms(halo, stage, c);
-    }
+    code = code == EQP_OK ? give_to_arms(halo, stage, c) : code;
     evaluator->traffic[DD_PHASE_ARMS] = eqp_route_last_counts(halo->arms);
-    evaluator->bytes = bytes_of(evaluator);
+    evaluator->bytes = evaluator->handed_bytes;
+    for (int p = 0; p < DD_PHASES; p++) {
+        evaluator->bytes += evaluator->traffic[p].bytes_sent;
+    }
     return code;
 }
 
@@ -364,7 +340,7 @@ int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_st
     EQP_TRY(prepare_far(evaluator, domain, stage));
     EQP_TRY(fetch(&p, halo, &c, &computed));
     EQP_TRY(compute(&p, &computed));
-    EQP_TRY(deliver(evaluator, domain, halo, stage, &c, computed));
+    EQP_TRY(deliver(evaluator, halo, stage, &c, computed));
 done:
     free(c.out);
     evaluator->exchange_seconds = fmax(eqp_cpu_seconds_since(begin) - evaluator->seconds, 0.0);

@@ -30,17 +30,15 @@ int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_s
 static int stealing_create(stealing *h)
 {
     const int64_t room = h->stage->n + DD_LANES;
-    int code;
 
-    EQP_TRY(dd_iterations_list(h->stage, &h->list));
-    EQP_TRY(eqp_array_create(&h->memory, 6 * room, sizeof *h->memory));
-    EQP_TRY(eqp_array_create(&h->done, h->list.n, sizeof *h->done));
-done:
+    DD_CHECK(dd_iterations_list(h->stage, &h->list));
+    DD_CHECK(eqp_array_create(&h->memory, 6 * room, sizeof *h->memory));
+    DD_CHECK(eqp_array_create(&h->done, h->list.n, sizeof *h->done));
     h->here = h->stage->columns;
-    for (int c = 0; c < 6 && code == EQP_OK; c++) {
+    for (int c = 0; c < 6; c++) {
         h->here.force[c] = h->memory + c * room;
     }
-    return code;
+    return EQP_OK;
 }
 
 static void stealing_free(stealing *h)
@@ -99,21 +97,19 @@ static void empty_scratch(const stealing *h, const dd_iteration *iteration, doub
     }
 }
 
+/* Computes an iteration; its forces wait in `done` unless it is the next one to be added. */
 static int compute_iteration(stealing *h, int64_t i)
 {
     const dd_iteration *iteration = &h->list.of[i];
     dd_evaluator *evaluator = h->batches->evaluator;
+    const bool waits = i > h->added;
     int64_t cell = iteration->cell;
-    double *done = NULL;
-    int code = EQP_OK;
 
-    if (i > h->added) {
-        done = malloc(dd_answer_force_bytes(iteration));
-        code = done == NULL ? EQP_ERR_MEMORY : EQP_OK;
-        h->done[i] = done;
+    if (waits) {
+        DD_CHECK(eqp_array_create(&h->done[i], 6 * iteration->touched, sizeof **h->done));
     }
     dd_batches_begin(h->batches);
-    for (int64_t t = 0; t < iteration->ntargets && code == EQP_OK; t++) {
+    for (int64_t t = 0; t < iteration->ntargets; t++) {
         const dd_target *target = &h->stage->target[iteration->target + t];
         dd_run runs[DD_GRID_SOURCES];
         dd_counts counts = {{0}};
@@ -121,15 +117,12 @@ static int compute_iteration(stealing *h, int64_t i)
         if (n > 0) {
             dd_compute_pairs(evaluator, &h->here, target->local, n, runs, &counts);
             dd_account(evaluator, h->stage, target->local, target, &counts);
-            code = dd_batches_add(h->batches, &counts);
+            DD_CHECK(dd_batches_add(h->batches, &counts));
         }
     }
-    if (code != EQP_OK) {
-        return code;
-    }
-    empty_scratch(h, iteration, done);
-    code = dd_batches_end(h->batches);
-    if (done == NULL) {
+    empty_scratch(h, iteration, h->done[i]);
+    const int code = dd_batches_end(h->batches);
+    if (!waits) {
         h->added++;
         add_waiting(h);
     }
@@ -139,14 +132,13 @@ static int compute_iteration(stealing *h, int64_t i)
 static int compute_own(void *user, int64_t first, int64_t count, const void *data, void *result)
 {
     stealing *h = user;
-    int code = EQP_OK;
 
     (void)data;
     (void)result;
-    for (int64_t i = first - h->first; i < first - h->first + count && code == EQP_OK; i++) {
-        code = compute_iteration(h, i);
+    for (int64_t i = first - h->first; i < first - h->first + count; i++) {
+        DD_CHECK(compute_iteration(h, i));
     }
-    return code;
+    return EQP_OK;
 }
 
 static int pack(void *user, int to, int64_t first, int64_t count, void **data, size_t *bytes)
@@ -163,27 +155,13 @@ static int compute_bundle(void *user, int owner, int64_t first, int64_t count, c
                           void **result, size_t *result_bytes)
 {
     stealing *h = user;
-    const int code = dd_bundle_compute(h->batches, data, bytes, result, result_bytes);
+    const int code = dd_bundle_compute(h->batches, data, result, result_bytes);
 
     (void)owner;
     (void)first;
     (void)count;
+    (void)bytes;
     h->batches->evaluator->handed_bytes += code == EQP_OK ? (int64_t)*result_bytes : 0;
-    return code;
-}
-
-static int account_answer(const stealing *h, const dd_iteration *iteration, const char *part)
-{
-    int code = EQP_OK;
-
-    for (int64_t t = 0; t < iteration->ntargets && code == EQP_OK; t++) {
-        const dd_target *target = &h->stage->target[iteration->target + t];
-        dd_counts counts = {{0}};
-        code = dd_answer_counts(iteration, part, t, &counts);
-        if (code == EQP_OK && counts.of[DD_KIND_RUN] > 0) {
-            dd_account(h->batches->evaluator, h->stage, target->local, target, &counts);
-        }
-    }
     return code;
 }
 
@@ -191,26 +169,24 @@ static int take(void *user, int64_t first, int64_t count, const void *result, si
 {
     stealing *h = user;
     const char *part = result;
-    int code = EQP_OK;
 
-    for (int64_t i = first - h->first; i < first - h->first + count && code == EQP_OK; i++) {
+    (void)bytes;
+    for (int64_t i = first - h->first; i < first - h->first + count; i++) {
         const dd_iteration *iteration = &h->list.of[i];
-        const size_t mine = dd_answer_bytes(iteration);
-        if (mine > bytes) {
-            return EQP_ERR_FORMAT;
+        DD_CHECK(eqp_array_create(&h->done[i], 6 * iteration->touched, sizeof **h->done));
+        memcpy(h->done[i], part, dd_answer_force_bytes(iteration));
+        for (int64_t t = 0; t < iteration->ntargets; t++) {
+            const dd_target *target = &h->stage->target[iteration->target + t];
+            dd_counts counts = {{0}};
+            dd_answer_counts(iteration, part, t, &counts);
+            if (counts.of[DD_KIND_RUN] > 0) {
+                dd_account(h->batches->evaluator, h->stage, target->local, target, &counts);
+            }
         }
-        h->done[i] = malloc(dd_answer_force_bytes(iteration));
-        code = h->done[i] == NULL ? EQP_ERR_MEMORY : account_answer(h, iteration, part);
-        if (code == EQP_OK) {
-            memcpy(h->done[i], part, dd_answer_force_bytes(iteration));
-        }
-        part += mine;
-        bytes -= mine;
+        part += dd_answer_bytes(iteration);
     }
-    if (code == EQP_OK) {
-        add_waiting(h);
-    }
-    return code == EQP_OK && bytes > 0 ? EQP_ERR_FORMAT : code;
+    add_waiting(h);
+    return EQP_OK;
 }
 
 static int run(stealing *h, int rank)
@@ -234,9 +210,7 @@ int dd_hand_out(dd_batches *batches, const dd_domain *domain, dd_stage *stage, i
 
     EQP_TRY(eqp_agree(domain->comm, computed == EQP_OK ? stealing_create(&h) : computed, NULL));
     EQP_TRY(run(&h, domain->rank));
-    if (h.added < h.list.n) {
-        EQP_TRY(EQP_ERR_INTERNAL);
-    }
+    code = h.added < h.list.n ? EQP_ERR_INTERNAL : EQP_OK;
 done:
     stealing_free(&h);
     return code;
@@ -244,12 +218,9 @@ done:
 
 int dd_runs_add(dd_run **runs, int64_t *n, int64_t *room, dd_run run)
 {
-    const int code = eqp_array_reserve(runs, room, *n + 1, sizeof **runs);
     int64_t low = *n, high = *n, end = run.first + run.n;
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    DD_CHECK(eqp_array_reserve(runs, room, *n + 1, sizeof **runs));
     /* Finds the runs that it touches; most runs come at the end. */
     while (low > 0 && (*runs)[low - 1].first + (*runs)[low - 1].n >= run.first) {
         low--;
@@ -308,15 +279,15 @@ static int touch_target(maker *m, const dd_target *target, int64_t *cell)
 {
     dd_run runs[DD_GRID_SOURCES];
     int64_t pairs = 0;
-    int n = 0, code = touch(m, (dd_run){target->local, 1});
 
+    DD_CHECK(touch(m, (dd_run){target->local, 1}));
     while (target->local >= m->stage->cell_first[*cell + 1]) {
         ++*cell;
     }
     if (target->share >= 0 || m->whole != *cell) {
-        n = dd_stage_target_runs(m->stage, target, *cell, runs);
-        for (int r = 0; r < n && code == EQP_OK; r++) {
-            code = touch(m, runs[r]);
+        const int n = dd_stage_target_runs(m->stage, target, *cell, runs);
+        for (int r = 0; r < n; r++) {
+            DD_CHECK(touch(m, runs[r]));
             pairs += runs[r].n;
         }
         if (target->share < 0) {
@@ -327,17 +298,17 @@ static int touch_target(maker *m, const dd_target *target, int64_t *cell)
         pairs = m->whole_pairs - target->local;
     }
     m->pairs += pairs;
-    return code;
+    return EQP_OK;
 }
 
+/* Adds the current iteration, unless it has no pairs, and begins the next one. */
 static int close_iteration(maker *m, dd_iteration iteration, int64_t end)
 {
     dd_iterations *list = m->list;
-    int code;
 
-    EQP_TRY(eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of));
-    EQP_TRY(eqp_array_reserve(&list->touch, &list->touch_room, list->ntouches + m->ntouches, sizeof *list->touch));
     if (m->pairs > 0) {
+        DD_CHECK(eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of));
+        DD_CHECK(eqp_array_reserve(&list->touch, &list->touch_room, list->ntouches + m->ntouches, sizeof *list->touch));
         iteration.ntargets = end - iteration.target;
         iteration.touch = list->ntouches;
         iteration.ntouches = m->ntouches;
@@ -347,38 +318,38 @@ static int close_iteration(maker *m, dd_iteration iteration, int64_t end)
         }
         list->of[list->n++] = iteration;
     }
-done:
-    m->ntouches = 0;
+    m->ntouches = m->pairs = 0;
     m->whole = -1;
-    m->pairs = 0;
-    return code;
+    return EQP_OK;
+}
+
+static int list_all(maker *m)
+{
+    const dd_stage *stage = m->stage;
+    int64_t cell = 0, end;
+
+    for (int64_t t = 0; t < stage->ntargets; t = end) {
+        while (stage->target[t].local >= stage->cell_first[cell + 1]) {
+            cell++;
+        }
+        const dd_iteration iteration = {.target = t, .cell = cell};
+        for (end = t; end < stage->ntargets && end - t < DD_ITERATION_TARGETS && m->pairs < DD_ITERATION_PAIRS; end++) {
+            if (end - t >= DD_ITERATION_TARGETS / 2 && stage->target[end].local >= stage->cell_first[cell + 1]) {
+                break;
+            }
+            DD_CHECK(touch_target(m, &stage->target[end], &cell));
+        }
+        DD_CHECK(close_iteration(m, iteration, end));
+    }
+    return EQP_OK;
 }
 
 int dd_iterations_list(const dd_stage *stage, dd_iterations *list)
 {
     maker m = {.stage = stage, .list = list, .whole = -1};
-    int64_t cell = 0, end;
-    int code = EQP_OK;
 
     list->n = list->ntouches = 0;
-    for (int64_t t = 0; t < stage->ntargets && code == EQP_OK; t = end) {
-        dd_iteration iteration = {.target = t};
-        while (stage->target[t].local >= stage->cell_first[cell + 1]) {
-            cell++;
-        }
-        iteration.cell = cell;
-        for (end = t;
-             end < stage->ntargets && end - t < DD_ITERATION_TARGETS && m.pairs < DD_ITERATION_PAIRS && code == EQP_OK;
-             end++) {
-            if (end - t >= DD_ITERATION_TARGETS / 2 && stage->target[end].local >= stage->cell_first[cell + 1]) {
-                break;
-            }
-            code = touch_target(&m, &stage->target[end], &cell);
-        }
-        if (code == EQP_OK) {
-            code = close_iteration(&m, iteration, end);
-        }
-    }
+    const int code = list_all(&m);
     free(m.touch);
     return code;
 }

@@ -58,11 +58,11 @@ int dd_runs_add(dd_run **runs, int64_t *n, int64_t *room, dd_run run);
 /* Index of a segment within the runs; -1: in none. O(n). Local. */
 int64_t dd_runs_place(const dd_run *runs, int64_t n, int64_t local);
 
-/* ---- Iterations sent to another rank, and their forces sent back. A bundle: its numbers of segments, iterations and
- * rows (int64); the nine columns of all touched segments, each once, in order; then rows (first, number) of int64. Rows
- * of an iteration: its numbers of targets and of touched runs, the touched runs, and for each target its place, its
- * number of runs, and the runs. Places index the columns. An answer: for each iteration the six columns of forces on
- * its touched segments, then the numbers of pairs, parallel pairs and runs (int64) of each target. */
+/* ---- Iterations sent to another rank, and their forces sent back. A bundle: its numbers of segments and rows (int64);
+ * the nine columns of all touched segments, each once, in order; then rows (first, number) of int64. Rows of an
+ * iteration: its numbers of targets and of touched runs, the touched runs, and for each target its place, its number of
+ * runs, and the runs. Places index the columns. An answer: for each iteration the six columns of forces on its touched
+ * segments, then the numbers of pairs, parallel pairs and runs (int64) of each target. */
 
 /* Packs iterations [first, first + n) of a list, n > 0. *data: owned by the caller, free(); unchanged on error. EQP_OK
  * or EQP_ERR_MEMORY. Local. */
@@ -70,15 +70,14 @@ int dd_bundle_pack(const dd_stage *stage, const dd_iterations *list, int64_t fir
                    size_t *bytes);
 
 /* Computes all iterations of a bundle; time and work go into the batches. The answer has the bits that its owner would
- * have computed. *answer: owned by the caller, free(); unchanged on error. EQP_OK, EQP_ERR_MEMORY, EQP_ERR_FORMAT if
- * the sizes do not match the bytes. Local. */
-int dd_bundle_compute(dd_batches *batches, const void *data, size_t bytes, void **answer, size_t *answer_bytes);
+ * have computed. *answer: owned by the caller, free(); unchanged on error. EQP_OK or EQP_ERR_MEMORY. Local. */
+int dd_bundle_compute(dd_batches *batches, const void *data, void **answer, size_t *answer_bytes);
 
 /* Bytes of an iteration in an answer: forces only, and in total. Local. */
 size_t dd_answer_force_bytes(const dd_iteration *iteration);
 size_t dd_answer_bytes(const dd_iteration *iteration);
 
-/* Counts of a target from an iteration's part of an answer. EQP_OK, or EQP_ERR_FORMAT if they are negative. Local. */
-int dd_answer_counts(const dd_iteration *iteration, const void *part, int64_t target, dd_counts *counts);
+/* Adds the counts of a target from an iteration's part of an answer. Local. */
+void dd_answer_counts(const dd_iteration *iteration, const void *part, int64_t target, dd_counts *counts);
 
 #endif
