@@ -31,14 +31,11 @@ static int64_t align(int64_t at)
 
 static int add_keep(keeper *keep, int to, const kept *k)
 {
-    int code = eqp_array_reserve(&keep->list, &keep->capacity, keep->n + 1, sizeof *keep->list);
-
-    code = code ? code : eqp_array_reserve(&keep->to, &keep->to_capacity, keep->n + 1, sizeof *keep->to);
-    if (!code) {
-        keep->list[keep->n] = *k;
-        keep->to[keep->n++] = to;
-    }
-    return code;
+    EQP__CHECK(eqp_array_reserve(&keep->list, &keep->capacity, keep->n + 1, sizeof *keep->list));
+    EQP__CHECK(eqp_array_reserve(&keep->to, &keep->to_capacity, keep->n + 1, sizeof *keep->to));
+    keep->list[keep->n] = *k;
+    keep->to[keep->n++] = to;
+    return EQP_OK;
 }
 
 /* Keeps blocks with users in this node. They lie in the pool or, own ones, in their part of the segment. */
@@ -46,22 +43,21 @@ static int keep_travellers(keeper *keep, const eqp__inspector *in)
 {
     eqp_route *route = in->route;
     int64_t at;
-    int code = EQP_OK;
 
     route->own_at = at = align(in->pool);
-    for (int64_t i = 0; i < in->n && !code; i++) {
+    for (int64_t i = 0; i < in->n; i++) {
         const eqp__traveller *t = &in->travellers[i];
         const kept k = {t->id, t->bytes, t->seq, t->own ? at : t->at, t->home};
-        for (int64_t u = 0; u < t->nusers && !code; u++) {
-            code = add_keep(keep, in->user[t->user + u] % route->stages.node, &k);
+        for (int64_t u = 0; u < t->nusers; u++) {
+            EQP__CHECK(add_keep(keep, in->user[t->user + u] % route->stages.node, &k));
         }
-        if (t->own && t->nusers > 0 && !code) {
-            code = eqp__span_add(&route->to_own, t->at, at, t->bytes, EQP__OWN);
-            code = code ? code : eqp__add_bytes(&at, t->bytes);
+        if (t->own && t->nusers > 0) {
+            EQP__CHECK(eqp__span_add(&route->to_own, t->at, at, t->bytes, EQP__OWN));
+            EQP__CHECK(eqp__add_bytes(&at, t->bytes));
         }
     }
     route->hot_at = route->segment_bytes = align(at);
-    return code;
+    return EQP_OK;
 }
 
 /* Keeps one broadcast block, which will lie at *at. */
@@ -70,18 +66,14 @@ static int keep_hot(keeper *keep, const uint64_t *words, int64_t *at)
     const eqp_route *route = keep->route;
     const int node = route->stages.node, base = route->me * node;
     eqp__hot record;
-    int code = EQP_OK;
 
     memcpy(&record, words, sizeof record);
     const kept k = {record.id, record.bytes, record.seq, *at, record.home};
     words += sizeof record / sizeof *words;
-    for (int x = 0; x < node && !code; x++) {
-        const int rank = base + x;
-        if (words[rank / 64] >> rank % 64 & 1) {
-            code = add_keep(keep, x, &k);
-        }
+    for (int rank = base; rank < base + node; rank++) {
+        EQP__CHECK(words[rank / 64] >> rank % 64 & 1 ? add_keep(keep, rank - base, &k) : EQP_OK);
     }
-    return code ? code : eqp__add_bytes(at, record.bytes);
+    return eqp__add_bytes(at, record.bytes);
 }
 
 /* Keeps all hot blocks of the lane, by home, as all its ranks will hold them. */
@@ -91,27 +83,25 @@ static int keep_hots(keeper *keep, const eqp__inspector *in, int64_t n, const ui
     const int nlane = route->stages.nnodes;
     int64_t at = route->hot_at, own = 0;
     eqp__hot record;
-    int code = EQP__ARRAYS(EQP__ARRAY(route->hot_first, nlane + 1), EQP__ARRAY(route->hot_count, nlane),
-                           EQP__ARRAY(route->hot_start, nlane));
 
-    for (int64_t i = 0; i < n && !code; i++) {
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(route->hot_first, nlane + 1), EQP__ARRAY(route->hot_count, nlane),
+                           EQP__ARRAY(route->hot_start, nlane)));
+    for (int64_t i = 0; i < n; i++) {
         memcpy(&record, words + i * in->hot_words, sizeof record);
         if (record.home == route->rank) {
             route->to_hot.list[own++].to = at;
         }
-        code = keep_hot(keep, words + i * in->hot_words, &at);
-        if (!code) {
-            route->hot_first[record.home / route->stages.node + 1] = at - route->hot_at;
-        }
+        EQP__CHECK(keep_hot(keep, words + i * in->hot_words, &at));
+        route->hot_first[record.home / route->stages.node + 1] = at - route->hot_at;
     }
-    for (int r = 0; r < nlane && !code; r++) {
+    for (int r = 0; r < nlane; r++) {
         if (route->hot_first[r + 1] < route->hot_first[r]) { /* no hot blocks */
             route->hot_first[r + 1] = route->hot_first[r];
         }
     }
     route->has_hot = n > 0;
     route->segment_bytes = at;
-    return code;
+    return EQP_OK;
 }
 
 /* Collective over the lane. */
@@ -121,8 +111,9 @@ static int share_hots(keeper *keep, const eqp__inspector *in)
     int64_t n = 0;
     int code;
 
-    code = eqp_gather_records(in->route->lane, (size_t)in->hot_words * sizeof *all, in->nhot, in->hot, &n, &all);
-    code = code ? code : keep_hots(keep, in, n, all);
+    EQP_TRY(eqp_gather_records(in->route->lane, (size_t)in->hot_words * sizeof *all, in->nhot, in->hot, &n, &all));
+    EQP_TRY(keep_hots(keep, in, n, all));
+done:
     free(all);
     return code;
 }
@@ -187,32 +178,32 @@ static int list_arrivals(eqp_route *route, const finds *f, int64_t *place)
 {
     arrival *list = NULL;
     int64_t n = 0;
-    int ordered = 1;
-    int code =
-        EQP__ARRAYS(EQP__ARRAY(list, f->n), EQP__ARRAY(route->arrival_id, f->n), EQP__ARRAY(route->arrival_bytes, f->n),
-                    EQP__ARRAY(route->arrival_offset, f->n), EQP__ARRAY(route->arrival_home, f->n));
+    bool ordered = true;
+    int code;
 
-    for (int x = 0; x < route->stages.node && !code; x++) {
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(list, f->n), EQP__ARRAY(route->arrival_id, f->n),
+                        EQP__ARRAY(route->arrival_bytes, f->n), EQP__ARRAY(route->arrival_offset, f->n),
+                        EQP__ARRAY(route->arrival_home, f->n)));
+    for (int x = 0; x < route->stages.node; x++) {
         for (int64_t end = n + f->in_count[x]; n < end; n++) {
             list[n] = (arrival){f->list[n], n, x};
+            ordered = ordered && (n == 0 || by_home(&list[n - 1], &list[n]) < 0);
         }
-    }
-    for (int64_t i = 1; i < n && !code && ordered; i++) {
-        ordered = by_home(&list[i - 1], &list[i]) < 0;
     }
     if (!ordered) { /* several stages, or broadcast */
         qsort(list, (size_t)n, sizeof *list, by_home);
     }
-    for (int64_t i = 0; i < n && !code; i++) {
+    for (int64_t i = 0; i < n; i++) {
         const kept *k = &list[i].k;
         route->arrival_id[i] = k->id;
         route->arrival_home[i] = (int)k->home;
         route->arrival_bytes[i] = k->bytes;
         route->arrival_offset[i] = place[list[i].number] = route->arrived_bytes;
-        code = eqp__span_add(&route->arrivals, k->at, route->arrived_bytes, k->bytes, list[i].who);
-        code = code ? code : eqp__add_bytes(&route->arrived_bytes, k->bytes);
+        EQP_TRY(eqp__span_add(&route->arrivals, k->at, route->arrived_bytes, k->bytes, list[i].who));
+        EQP_TRY(eqp__add_bytes(&route->arrived_bytes, k->bytes));
     }
     route->narrivals = n;
+done:
     free(list);
     return code;
 }
@@ -227,14 +218,15 @@ static int list_contributions(const keeper *keep, const finds *f, int64_t *place
     if (route->node != MPI_COMM_NULL) {
         from = NULL;
         code = eqp_array_create(&from, keep->n, sizeof *from);
-        code = eqp__exchange(route->node, code, sizeof *from, f->in_count, place, f->out_count, from);
+        EQP_TRY(eqp__exchange(route->node, code, sizeof *from, f->in_count, place, f->out_count, from));
     }
-    for (int x = 0; x < route->stages.node && !code; x++) {
-        for (int64_t i = f->first[x]; i < f->first[x + 1] && !code; i++) {
+    for (int x = 0; x < route->stages.node; x++) {
+        for (int64_t i = f->first[x]; i < f->first[x + 1]; i++) {
             const kept *k = &keep->list[f->order[i]];
-            code = eqp__span_add(&route->contributions, from[i], k->at, k->bytes, x);
+            EQP_TRY(eqp__span_add(&route->contributions, from[i], k->at, k->bytes, x));
         }
     }
+done:
     if (from != place) {
         free(from);
     }

@@ -52,12 +52,9 @@ int eqp__add_bytes(int64_t *sum, int64_t bytes)
 
 int eqp__span_add(eqp__spans *spans, int64_t from, int64_t to, int64_t bytes, int who)
 {
-    int code = eqp_array_reserve(&spans->list, &spans->capacity, spans->n + 1, sizeof *spans->list);
-
-    if (!code) {
-        spans->list[spans->n++] = (eqp__span){from, to, bytes, who};
-    }
-    return code;
+    EQP__CHECK(eqp_array_reserve(&spans->list, &spans->capacity, spans->n + 1, sizeof *spans->list));
+    spans->list[spans->n++] = (eqp__span){from, to, bytes, who};
+    return EQP_OK;
 }
 
 /* Most divisors are 1, and divisions would dominate the cost. */
@@ -80,9 +77,8 @@ static int distance_to(const eqp__inspector *in, int rank)
 
 static int reserve(eqp__inspector *in, int64_t nusers)
 {
-    const int code = eqp_array_reserve(&in->travellers, &in->capacity, in->n + 1, sizeof *in->travellers);
-
-    return code ? code : eqp_array_reserve(&in->user, &in->users_capacity, in->nusers + nusers, sizeof *in->user);
+    EQP__CHECK(eqp_array_reserve(&in->travellers, &in->capacity, in->n + 1, sizeof *in->travellers));
+    return eqp_array_reserve(&in->user, &in->users_capacity, in->nusers + nusers, sizeof *in->user);
 }
 
 /* Adds a block that travels by messages. Its users are sorted by distance around the ring, so that the users behind one
@@ -144,11 +140,11 @@ static int check_blocks(const eqp_route_blocks *b, int nranks)
 static int take_blocks(eqp__inspector *in, const eqp_route_blocks *b)
 {
     eqp_route *route = in->route;
-    int code = b && b->code < 0 ? b->code : b && b->code > 0 ? EQP_ERR_ARGUMENT : check_blocks(b, route->nranks);
 
     in->hot_words = (int64_t)(sizeof(eqp__hot) / sizeof(uint64_t)) + (route->nranks + 63) / 64;
     route->all[EQP__WHOLE] = route->all[EQP__IDLE] = 1;
-    for (int64_t i = 0; !code && i < b->n; i++) {
+    EQP__CHECK(b && b->code ? (b->code < 0 ? b->code : EQP_ERR_ARGUMENT) : check_blocks(b, route->nranks));
+    for (int64_t i = 0; i < b->n; i++) {
         const int64_t n = b->first[i + 1] - b->first[i];
         const int *rank = b->rank ? b->rank + b->first[i] : NULL;
         const eqp__traveller t = {
@@ -160,40 +156,35 @@ static int take_blocks(eqp__inspector *in, const eqp_route_blocks *b)
         }
         route->all[EQP__WHOLE] = route->all[EQP__WHOLE] && b->bytes[i] % (int64_t)sizeof(double) == 0;
         route->all[EQP__IDLE] = route->all[EQP__IDLE] && others == 0;
-        code = eqp__add_bytes(&route->own_bytes, b->bytes[i]);
-        if (!code && others > 0) {
-            code = eqp__is_hot(&route->plan, route->nranks, others) ? take_hot(in, &t, n, rank)
-                                                                    : take_block(in, &t, n, rank);
+        EQP__CHECK(eqp__add_bytes(&route->own_bytes, b->bytes[i]));
+        if (others > 0) {
+            EQP__CHECK(eqp__is_hot(&route->plan, route->nranks, others) ? take_hot(in, &t, n, rank)
+                                                                        : take_block(in, &t, n, rank));
         }
     }
-    return code;
+    return EQP_OK;
 }
 
 /* ---- one stage ---- */
 
 static int add_leg(legs *all, int to, const leg *l)
 {
-    int code = eqp_array_reserve(&all->list, &all->capacity, all->n + 1, sizeof *all->list);
-
-    code = code ? code : eqp_array_reserve(&all->to, &all->to_capacity, all->n + 1, sizeof *all->to);
-    if (!code) {
-        all->list[all->n] = *l;
-        all->to[all->n++] = to;
-    }
-    return code;
+    EQP__CHECK(eqp_array_reserve(&all->list, &all->capacity, all->n + 1, sizeof *all->list));
+    EQP__CHECK(eqp_array_reserve(&all->to, &all->to_capacity, all->n + 1, sizeof *all->to));
+    all->list[all->n] = *l;
+    all->to[all->n++] = to;
+    return EQP_OK;
 }
 
 /* Lists the legs of this stage by next stop; users without a leg stay with their block. */
 static int part_ways(eqp__inspector *in, int stride, legs *all)
 {
-    int code = EQP_OK;
-
-    for (int64_t i = 0; i < in->n && !code; i++) {
+    for (int64_t i = 0; i < in->n; i++) {
         eqp__traveller *t = &in->travellers[i];
         int64_t stay = 0;
         int last = 0;
 
-        for (int64_t k = 0; k < t->nusers && !code; k++) {
+        for (int64_t k = 0; k < t->nusers; k++) {
             const int digit = quotient(distance_to(in, in->user[t->user + k]), stride);
             if (digit == 0) {
                 stay++;
@@ -201,13 +192,13 @@ static int part_ways(eqp__inspector *in, int stride, legs *all)
                 all->list[all->n - 1].nusers++;
             } else {
                 const leg l = {i, t->user + k, 1};
-                code = add_leg(all, eqp__further(&in->route->stages, in->route->me, digit * stride), &l);
+                EQP__CHECK(add_leg(all, eqp__further(&in->route->stages, in->route->me, digit * stride), &l));
                 last = digit;
             }
         }
         t->nusers = stay;
     }
-    return code;
+    return EQP_OK;
 }
 
 /* True if the leg ends at its only user, which then need not be named. */
@@ -280,46 +271,44 @@ done:
     return code;
 }
 
-/* Reads one block from a message; returns the bytes of its description. */
-static int64_t read_block(eqp__inspector *in, const char *text, eqp__message *m, int *code)
+/* Reads one block from a message and moves *text past its description. */
+static int read_block(eqp__inspector *in, const char **text, eqp__message *m)
 {
     description d;
 
-    memcpy(&d, text, sizeof d);
-    eqp__traveller t = {.id = d.id,
-                        .bytes = d.bytes,
-                        .seq = d.seq,
-                        .at = in->pool,
-                        .home = d.home,
-                        .user = in->nusers,
-                        .nusers = d.nusers ? d.nusers : 1};
-    *code = *code ? *code : reserve(in, t.nusers);
-    if (!*code) {
-        const void *user = d.nusers ? (const void *)(text + sizeof d) : &in->route->rank;
-        memcpy(in->user + in->nusers, user, (size_t)t.nusers * sizeof *in->user);
-        in->nusers += t.nusers;
-        in->travellers[in->n++] = t;
-    }
-    *code = *code ? *code : eqp__add_bytes(&in->pool, d.bytes);
-    *code = *code ? *code : eqp__add_bytes(&m->bytes, d.bytes);
-    return (int64_t)(sizeof d + (size_t)d.nusers * sizeof *in->user);
+    memcpy(&d, *text, sizeof d);
+    const eqp__traveller t = {.id = d.id,
+                              .bytes = d.bytes,
+                              .seq = d.seq,
+                              .at = in->pool,
+                              .home = d.home,
+                              .user = in->nusers,
+                              .nusers = d.nusers ? d.nusers : 1};
+    EQP__CHECK(reserve(in, t.nusers));
+    memcpy(in->user + in->nusers, d.nusers ? (const void *)(*text + sizeof d) : &in->route->rank,
+           (size_t)t.nusers * sizeof *in->user);
+    in->nusers += t.nusers;
+    in->travellers[in->n++] = t;
+    *text += sizeof d + (size_t)d.nusers * sizeof *in->user;
+    EQP__CHECK(eqp__add_bytes(&in->pool, d.bytes));
+    return eqp__add_bytes(&m->bytes, d.bytes);
 }
 
 static int read_messages(eqp__inspector *in, const eqp_messages_view *came)
 {
     eqp__messages *received = &in->route->received;
-    int code = eqp_array_reserve(&received->list, &received->capacity, received->n + came->n, sizeof *received->list);
 
-    for (int i = 0; i < came->n && !code; i++) {
+    EQP__CHECK(eqp_array_reserve(&received->list, &received->capacity, received->n + came->n, sizeof *received->list));
+    for (int i = 0; i < came->n; i++) {
         eqp__message m = {.partner = came->rank[i], .at = in->pool};
-        const char *const text = came->data[i];
-        int64_t at = 0;
-        while (at < came->bytes[i] && !code) {
-            at += read_block(in, text + at, &m, &code);
+        const char *text = came->data[i], *const end = text + came->bytes[i];
+
+        while (text < end) {
+            EQP__CHECK(read_block(in, &text, &m));
         }
         received->list[received->n++] = m;
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Collective over the lane; returns the code of all its ranks.

@@ -174,18 +174,18 @@ static int create_type(const char *path, hid_t file, const eqp_snapshot_layout *
 {
     char name[32];
     hid_t group;
-    int rc = EQP_OK;
+    int code = EQP_OK;
 
     snprintf(name, sizeof name, "PartType%d", type);
     group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     EQP__FAIL_IF(group < 0, EQP__SAY(message, EQP_ERR_IO, "%s: HDF5 cannot make the group %s", path, name));
-    for (int c = 0; rc == EQP_OK && c < STANDARD + l->ncolumns; c++) {
-        const eqp_column *column = c < STANDARD ? &standard[c] : &l->column[c - STANDARD];
-
-        rc = eqp__hdf5_create_column(path, group, column, n, message);
+    for (int c = 0; c < STANDARD + l->ncolumns; c++) {
+        EQP_TRY(
+            eqp__hdf5_create_column(path, group, c < STANDARD ? &standard[c] : &l->column[c - STANDARD], n, message));
     }
+done:
     H5Gclose(group);
-    return rc;
+    return code;
 }
 
 typedef struct slice {
@@ -282,19 +282,19 @@ done:
 static int write_further(const eqp_snapshot_writer *w, const char *path, const slice *s, hid_t group, int64_t row,
                          int64_t n, int64_t done, eqp_message *message)
 {
-    int at = 0, code = EQP_OK;
+    int at = 0;
 
-    for (int c = 0; code == EQP_OK && c < w->layout.ncolumns; c++) {
+    for (int c = 0; c < w->layout.ncolumns; c++) {
         const eqp_column *column = &w->layout.column[c];
         const void *part[EQP_COLUMN_WIDTH];
 
         for (int i = 0; i < column->width; i++) {
             part[i] = (const char *)s->data[at + i] + 8 * done;
         }
-        code = eqp__hdf5_write_column(path, group, column, row, n, 1, part, message);
+        EQP__CHECK(eqp__hdf5_write_column(path, group, column, row, n, 1, part, message));
         at += column->width;
     }
-    return code;
+    return EQP_OK;
 }
 
 static int write_ids(const eqp_snapshot_writer *w, const char *path, const slice *s, hid_t group, int64_t row,
@@ -352,7 +352,6 @@ static int write_runs(const eqp_snapshot_writer *w, const slice *s, int64_t n, e
 {
     const eqp_snapshot_layout *l = &w->layout;
     int64_t start = 0; /* of the type in this file, in the global order */
-    int code = EQP_OK;
 
     for (int k = 0; k < w->nfiles; k++) {
         for (int t = 0; t < l->ntypes; t++) {
@@ -360,13 +359,13 @@ static int write_runs(const eqp_snapshot_writer *w, const slice *s, int64_t n, e
             int64_t from = start < w->written ? w->written : start;
             int64_t to = end < w->written + n ? end : w->written + n;
 
-            if (code == EQP_OK && from < to) {
-                code = write_run(w, k, s, t, from - start, to - from, from - w->written, message);
+            if (from < to) {
+                EQP__CHECK(write_run(w, k, s, t, from - start, to - from, from - w->written, message));
             }
             start = end;
         }
     }
-    return code;
+    return EQP_OK;
 }
 
 int eqp_snapshot_write_slice(eqp_snapshot_writer *writer, int64_t n, const eqp_snapshot_arrays *given,
@@ -396,25 +395,26 @@ int eqp_snapshot_write_finish(eqp_snapshot_writer *writer, eqp_message *message)
     eqp__hdf5_quiet quiet;
     int code = EQP_OK;
 
-    if (!writer || writer->written < writer->total) {
-        eqp_message_set(message, "%s: fewer particles than were announced", writer ? writer->path : "");
-        code = EQP_ERR_ARGUMENT;
-    }
-    const eqp_snapshot_layout *const l = writer != NULL ? &writer->layout : NULL;
     eqp__hdf5_enter(&quiet);
-    for (int k = 0; code == EQP_OK && k < writer->nfiles && l->nattributes + l->nwords > 0; k++) {
+    if (!writer || writer->written < writer->total) {
+        EQP_TRY(
+            EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: fewer particles than were announced", writer ? writer->path : ""));
+    }
+    const eqp_snapshot_layout *const l = &writer->layout;
+    for (int k = 0; k < writer->nfiles && l->nattributes + l->nwords > 0; k++) {
         const eqp__hdf5_output *out = &writer->file[k];
         const char *name = eqp_output_path(out->output);
         code = fill_group(name, out->file, "Equipoise", l, k, put_attributes, message);
         code = code == EQP_OK && l->nwords > 0 ? write_words(name, out->file, l, message) : code;
-        code = eqp__hdf5_check(out, code, message);
+        EQP_TRY(eqp__hdf5_check(out, code, message));
     }
-    for (int k = 0; code == EQP_OK && k < writer->nfiles; k++) {
-        code = eqp__hdf5_complete(&writer->file[k], message);
+    for (int k = 0; k < writer->nfiles; k++) {
+        EQP_TRY(eqp__hdf5_complete(&writer->file[k], message));
     }
-    for (int k = 0; code == EQP_OK && k < writer->nfiles; k++) {
-        code = eqp__hdf5_commit(&writer->file[k], message);
+    for (int k = 0; k < writer->nfiles; k++) {
+        EQP_TRY(eqp__hdf5_commit(&writer->file[k], message));
     }
+done:
     eqp__hdf5_leave(&quiet);
     eqp_snapshot_write_discard(writer);
     return code;

@@ -43,11 +43,11 @@ static int find_file(const char *base, const char *suffix, char **found)
     *found = NULL;
     for (int i = 0; i < 2; i++) {
         char *stem = NULL, *path = NULL;
-        int rc = eqp__path_join(base, suffix, &stem);
 
-        rc = rc != EQP_OK ? rc : eqp__path_join(stem, ending[i], &path);
+        EQP__CHECK(eqp__path_join(base, suffix, &stem));
+        const int joined = eqp__path_join(stem, ending[i], &path);
         free(stem);
-        EQP__CHECK(rc);
+        EQP__CHECK(joined);
         if (is_file(path)) {
             *found = path;
             return EQP_OK;
@@ -63,19 +63,14 @@ static int find_first(const char *path, char **first, char **base)
     static const char *const ending[] = {".0", ".0.gz"};
     size_t length = strlen(path);
     char *found = NULL;
-    int rc = is_file(path) ? eqp__path_join(path, "", &found) : find_file(path, ".0", &found);
+    int code = EQP_OK;
 
-    if (rc == EQP_OK && !found) {
-        rc = find_file(path, "", &found);
+    if (!is_file(path)) {
+        EQP_TRY(find_file(path, ".0", &found));
+        EQP_TRY(found ? EQP_OK : find_file(path, "", &found));
     }
-    if (rc == EQP_OK && !found) {
-        rc = eqp__path_join(path, "", &found); /* opening it reports the reason */
-    }
-    rc = rc != EQP_OK ? rc : eqp__path_join(path, "", base);
-    if (rc != EQP_OK) {
-        free(found);
-        return rc;
-    }
+    EQP_TRY(found ? EQP_OK : eqp__path_join(path, "", &found)); /* if it is missing, opening it reports the reason */
+    EQP_TRY(eqp__path_join(path, "", base));
     for (int i = 0; i < 2; i++) {
         size_t n = strlen(ending[i]);
 
@@ -85,21 +80,21 @@ static int find_first(const char *path, char **first, char **base)
         }
     }
     *first = found;
-    return EQP_OK;
+    found = NULL;
+done:
+    free(found);
+    return code;
 }
 
 static int find_next(const eqp_paradis_reader *r, int k, char **path, eqp_message *message)
 {
     char suffix[32];
-    int rc;
 
     (void)snprintf(suffix, sizeof suffix, ".%d", k);
-    rc = find_file(r->base, suffix, path);
-    if (rc == EQP_OK && !*path) {
-        eqp_message_set(message, "%s%s: is missing: the nodes are in %d files", r->base, suffix, r->header.nfiles);
-        rc = EQP_ERR_IO;
-    }
-    return rc;
+    EQP__CHECK(find_file(r->base, suffix, path));
+    EQP__FAIL_IF(!*path, EQP__SAY(message, EQP_ERR_IO, "%s%s: is missing: the nodes are in %d files", r->base, suffix,
+                                  r->header.nfiles));
+    return EQP_OK;
 }
 
 /* A count that the files cannot hold would make callers allocate too much memory. */
@@ -131,26 +126,23 @@ int eqp_paradis_open(const char *path, eqp_paradis_reader **reader, eqp_message 
     eqp_paradis_reader *r = NULL;
     eqp__c_locale c;
     char *first = NULL;
-    int rc;
+    int code;
 
     EQP__FAIL_IF(!path || !reader, EQP__SAY(message, EQP_ERR_ARGUMENT, "a network needs the name of a file"));
     eqp__c_locale_enter(&c);
-    rc = eqp_array_create(&r, 1, sizeof *r);
-    rc = rc != EQP_OK ? rc : find_first(path, &first, &r->base);
-    rc = rc != EQP_OK ? rc : eqp__lines_open(first, &r->lines, message);
-    if (rc == EQP_OK) {
-        r->lines.need_newline = true;
-        rc = eqp__paradis_header_read(&r->lines, &r->header, message);
-    }
-    rc = rc != EQP_OK ? rc : check_count(r, message);
+    EQP_TRY(eqp_array_create(&r, 1, sizeof *r));
+    EQP_TRY(find_first(path, &first, &r->base));
+    EQP_TRY(eqp__lines_open(first, &r->lines, message));
+    r->lines.need_newline = true;
+    EQP_TRY(eqp__paradis_header_read(&r->lines, &r->header, message));
+    EQP_TRY(check_count(r, message));
+    *reader = r;
+    r = NULL;
+done:
     eqp__c_locale_leave(&c);
     free(first);
-    if (rc == EQP_OK) {
-        *reader = r;
-    } else {
-        eqp_paradis_close(r);
-    }
-    return eqp__explain(rc, path, message);
+    eqp_paradis_close(r);
+    return eqp__explain(code, path, message);
 }
 
 const eqp_paradis_header *eqp_paradis_get_header(const eqp_paradis_reader *reader)
@@ -175,18 +167,17 @@ static int open_next_file(eqp_paradis_reader *r, eqp_message *message)
 {
     eqp__lines next;
     char *path = NULL;
-    int rc = find_next(r, r->file + 1, &path, message);
 
-    rc = rc != EQP_OK ? rc : eqp__lines_open(path, &next, message);
+    EQP__CHECK(find_next(r, r->file + 1, &path, message));
+    const int code = eqp__lines_open(path, &next, message);
     free(path);
-    if (rc == EQP_OK) {
-        eqp__lines_close(&r->lines);
-        r->lines = next;
-        r->lines.need_newline = true;
-        r->file++;
-        r->file_new = true;
-    }
-    return rc;
+    EQP__CHECK(code);
+    eqp__lines_close(&r->lines);
+    r->lines = next;
+    r->lines.need_newline = true;
+    r->file++;
+    r->file_new = true;
+    return EQP_OK;
 }
 
 /* The next line of any file; NULL at the end of the last one. */
