@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cuts of a domain as roots of its cumulative time function. */
-#include "models/functional_look.h"
-
 #include "base/internal.h"
+
+#include <equipoise/more/models.h>
 
 #include <float.h>
 #include <math.h>
@@ -14,6 +14,13 @@ enum {
     LOOKS = 32,       /* points where t is checked before a cut */
     NEWTON_MOST = 100 /* steps; the source's limit */
 };
+
+/* A root in the domain. */
+typedef struct root_found {
+    double x;
+    int evaluations; /* of t */
+    int newton;      /* 1: by Newton's method; 0: by Brent's, or without a search */
+} root_found;
 
 /* Search for t(x) = target between two places where t - target has opposite signs. */
 typedef struct search {
@@ -90,11 +97,6 @@ static int common_sign(const eqp_functional_time *time, double low, double high)
         sign = here;
     }
     return sign;
-}
-
-bool eqp__functional_newton_converges(const eqp_functional_time *time, double low, double high)
-{
-    return time && low <= high && common_sign(time, low, high) != 2;
 }
 
 /* Newton's method from a point with f t'' >= 0: every iterate lies between the previous one and the root; for a
@@ -193,9 +195,9 @@ static int is_time(const eqp_functional_time *time)
 }
 
 /* sign: of t'' in the whole domain; 2: unknown. f is known at both ends. */
-static int solve_between(search *s, int sign, double guess, eqp_functional_root *root)
+static int solve_between(search *s, int sign, double guess, root_found *root)
 {
-    eqp_functional_root found = {.x = s->low};
+    root_found found = {.x = s->low};
 
     if (s->f_low < 0 && s->f_high > 0) {
         found.newton = sign != 2 && newton(s, sign, guess, &found.x);
@@ -212,18 +214,8 @@ static int solve_between(search *s, int sign, double guess, eqp_functional_root 
     return s->code;
 }
 
-int eqp__functional_solve(const eqp_functional_time *time, double target, double guess, eqp_functional_root *root)
-{
-    EQP__FAIL_IF(!is_time(time) || !root || !(guess >= time->low && guess <= time->high), EQP_ERR_ARGUMENT);
-    const double t_low = time->value(time->user, time->low), t_high = time->value(time->user, time->high);
-    EQP__FAIL_IF(!isfinite(t_low) || !isfinite(t_high - t_low) || t_high < t_low, EQP_ERR_DATA);
-    EQP__FAIL_IF(!(target >= t_low && target <= t_high), EQP_ERR_ARGUMENT);
-    search s = search_start(time, t_low, t_high, target);
-    s.evaluations = 2; /* of the ends */
-    return solve_between(&s, common_sign(time, time->low, time->high), guess, root);
-}
-
-int eqp__functional_look(const eqp_functional_time *time, double *t_low, double *t_high)
+/* Evaluates t at LOOKS points from end to end. EQP_ERR_DATA where t falls, or where it or its rise is not finite. */
+static int check_time(const eqp_functional_time *time, double *t_low, double *t_high)
 {
     const double first = time->value(time->user, time->low), end = time->value(time->user, time->high);
     double last = first;
@@ -250,14 +242,14 @@ static int check_cut(const eqp_functional_time *time, int nnodes, const double *
         EQP__FAIL_IF(!(speed[i] > 0), EQP_ERR_ARGUMENT);
         *speeds += speed[i];
     }
-    return isfinite(*speeds) ? eqp__functional_look(time, t_low, t_high) : EQP_ERR_ARGUMENT;
+    return isfinite(*speeds) ? check_time(time, t_low, t_high) : EQP_ERR_ARGUMENT;
 }
 
 /* Places one cut at a share of the time; by length if there is no time. */
 static int place_cut(const eqp_functional_time *time, double t_low, double t_high, double share, int sign,
                      eqp_functional_search *done, double *x)
 {
-    eqp_functional_root root = {.x = time->low + (time->high - time->low) * share};
+    root_found root = {.x = time->low + (time->high - time->low) * share};
     int code = EQP_OK;
 
     if (done->total > 0) {

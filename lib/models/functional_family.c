@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Analytic forms of cumulative time functions, and their fits to samples. */
-#include "models/functional_look.h"
-
 #include "base/internal.h"
+
+#include <equipoise/more/models.h>
 
 #include <math.h>
 #include <stddef.h>
@@ -238,7 +238,7 @@ int eqp_functional_fit(enum eqp_functional_form form, int64_t n, const double *x
     const int parameters = form == EQP_FUNCTIONAL_POLYNOMIAL ? PARAMETERS : 2;
     eqp_functional_family f = {.form = form};
     eqp_functional_time time;
-    double t_low, t_high, misfit;
+    double bound[2], misfit;
     int code = EQP_OK;
 
     EQP__FAIL_IF(form < EQP_FUNCTIONAL_POWER || form > EQP_FUNCTIONAL_POLYNOMIAL || n < parameters || !x || !t ||
@@ -251,9 +251,11 @@ int eqp_functional_fit(enum eqp_functional_form form, int64_t n, const double *x
         fit_line(n, x, t, &f);
     }
     /* Samples far from the form can give valid parameters whose values overflow. */
-    EQP__FAIL_IF(code || eqp_functional_family_time(&f, x[0], x[n - 1], &time) ||
-                     eqp__functional_look(&time, &t_low, &t_high) || !isfinite(misfit = relative_error(&time, n, x, t)),
-                 EQP_ERR_DATA);
+    code = code || eqp_functional_family_time(&f, x[0], x[n - 1], &time)
+               ? EQP_ERR_DATA
+               : eqp_functional_cut(&time, 1, NULL, bound, NULL);
+    EQP__CHECK(code);
+    EQP__FAIL_IF(!isfinite(misfit = relative_error(&time, n, x, t)), EQP_ERR_DATA);
     *family = f;
     if (error) {
         *error = misfit;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A cumulative time function through samples, in monotone cubic pieces. */
 #include "base/internal.h"
-#include "models/functional_look.h"
 
 #include <equipoise/more/models.h>
 
@@ -136,11 +135,7 @@ int eqp_functional_samples_create(int64_t n, const double *x, const double *t, c
     EQP__CHECK(code);
     EQP__CHECK(eqp_array_create(&s, 1, sizeof *s));
     s->n = n;
-    if ((code = eqp_array_create(&s->x, n, sizeof *s->x)) || (code = eqp_array_create(&s->t, n, sizeof *s->t)) ||
-        (code = eqp_array_create(&s->slope, n, sizeof *s->slope))) {
-        eqp_functional_samples_free(s);
-        return code;
-    }
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(s->x, n), EQP__ARRAY(s->t, n), EQP__ARRAY(s->slope, n)));
     memcpy(s->x, x, (size_t)n * sizeof *x);
     memcpy(s->t, t, (size_t)n * sizeof *t);
     if (slope) {
@@ -149,12 +144,12 @@ int eqp_functional_samples_create(int64_t n, const double *x, const double *t, c
         estimate_slopes(s);
     }
     limit_slopes(s);
-    if ((code = check_pieces(s))) {
-        eqp_functional_samples_free(s);
-        return code;
-    }
+    EQP_TRY(check_pieces(s));
     *samples = s;
-    return EQP_OK;
+    s = NULL;
+done:
+    eqp_functional_samples_free(s);
+    return code;
 }
 
 eqp_functional_time eqp_functional_samples_time(const eqp_functional_samples *samples)
@@ -207,55 +202,17 @@ int eqp_functional_types(int ntypes, const eqp_functional_type *type, double tot
     return EQP_OK;
 }
 
-int eqp__functional_speeds(int ntypes, const eqp_functional_type *type, double *speed)
-{
-    eqp_functional_plan p;
-    int code = speed ? count_nodes(ntypes, type, &p) : EQP_ERR_ARGUMENT;
-
-    for (int j = 0; j < ntypes && !code; j++) {
-        for (int i = 0; i < type[j].count; i++) {
-            *speed++ = type[j].speed;
-        }
-    }
-    return code;
-}
-
-typedef struct extremes {
-    double min, mean, max;
-} extremes;
-
-static int survey(int n, const double *time, extremes *e)
-{
-    EQP__FAIL_IF(n < 1 || !time, EQP_ERR_ARGUMENT);
-    *e = (extremes){INFINITY, 0, 0};
-    for (int i = 0; i < n; i++) {
-        EQP__FAIL_IF(!(time[i] >= 0) || !isfinite(time[i]), EQP_ERR_DATA);
-        e->min = fmin(e->min, time[i]);
-        e->max = fmax(e->max, time[i]);
-        e->mean += time[i] / n;
-    }
-    return EQP_OK;
-}
-
 int eqp_functional_efficiency(int n, const double *time, double *inefficiency, double *efficiency)
 {
-    extremes e;
-    int code = inefficiency && efficiency ? survey(n, time, &e) : EQP_ERR_ARGUMENT;
+    double mean = 0, most = 0;
 
-    if (!code) {
-        *inefficiency = e.max > 0 ? fmax(0, (e.max - e.mean) / e.max * 100) : 0; /* (2) */
-        *efficiency = 100 - *inefficiency;                                       /* (3) */
+    EQP__FAIL_IF(!inefficiency || !efficiency || n < 1 || !time, EQP_ERR_ARGUMENT);
+    for (int i = 0; i < n; i++) {
+        EQP__FAIL_IF(!(time[i] >= 0) || !isfinite(time[i]), EQP_ERR_DATA);
+        most = fmax(most, time[i]);
+        mean += time[i] / n;
     }
-    return code;
-}
-
-int eqp__functional_spread(int n, const double *time, double *spread)
-{
-    extremes e;
-    int code = spread ? survey(n, time, &e) : EQP_ERR_ARGUMENT;
-
-    if (!code) {
-        *spread = e.mean > 0 ? (e.max - e.min) / e.mean : 0;
-    }
-    return code;
+    *inefficiency = most > 0 ? fmax(0, (most - mean) / most * 100) : 0; /* (2) */
+    *efficiency = 100 - *inefficiency;                                  /* (3) */
+    return EQP_OK;
 }

@@ -43,7 +43,6 @@ static int find_sum(int64_t n, int nranks, const double *size, double *largest, 
 
 int eqp__speeds_round(int64_t n, int nranks, const double *size, int64_t *share)
 {
-    EQP_REQUIRE(size && share);
     quota_rest *left = NULL;
     double largest, sum;
     int64_t missing = n;

@@ -42,7 +42,6 @@ void eqp_speeds_free(eqp_speeds *speeds)
 
 int eqp__speeds_resize(eqp_speeds *speeds, double n)
 {
-    EQP_REQUIRE(speeds);
     EQP__FAIL_IF(!is_count(n), EQP_ERR_ARGUMENT);
     speeds->n = n;
     return EQP_OK;
@@ -87,7 +86,6 @@ static void add_point(eqp__speed_points *points, double size, double seconds)
 
 int eqp__speeds_add(eqp_speeds *speeds, int rank, double size, double seconds)
 {
-    EQP_REQUIRE(speeds);
     const int code = rank >= 0 && rank < speeds->nranks ? check_point(size, seconds) : EQP_ERR_ARGUMENT;
 
     if (!code) {
@@ -107,12 +105,6 @@ int eqp_speeds_record(eqp_speeds *speeds, const int64_t *share, const double *se
         add_point(&speeds->ranks[r], (double)share[r], seconds[r]);
     }
     return EQP_OK;
-}
-
-int eqp__speeds_points(const eqp_speeds *speeds, int rank)
-{
-    EQP_REQUIRE(speeds);
-    return rank >= 0 && rank < speeds->nranks ? speeds->ranks[rank].n : 0;
 }
 
 double eqp__speeds_mean(const eqp_speeds *speeds)
@@ -168,7 +160,6 @@ int eqp__speeds_curves_create(const eqp_speeds *speeds, double mean, eqp__curve 
 
 int eqp__speeds_speed(const eqp_speeds *speeds, int rank, double size, double *speed)
 {
-    EQP_REQUIRE(speeds && speed);
     const bool legal = rank >= 0 && rank < speeds->nranks && size >= 0.0 && isfinite(size);
     const double mean = legal ? eqp__speeds_mean(speeds) : 0.0;
     eqp__curve curve;
@@ -178,18 +169,6 @@ int eqp__speeds_speed(const eqp_speeds *speeds, int rank, double size, double *s
     eqp__speeds_curve(speeds, rank, mean, &curve);
     *speed = eqp__curve_speed(&curve, size, NULL);
     return EQP_OK;
-}
-
-int eqp__speeds_seconds(const eqp_speeds *speeds, int rank, double size, double *seconds)
-{
-    EQP_REQUIRE(speeds && seconds);
-    double speed;
-    const int code = eqp__speeds_speed(speeds, rank, size, &speed);
-
-    if (!code) {
-        *seconds = size / speed;
-    }
-    return code;
 }
 
 static const char *const kind_names[] = {"constant", "piecewise", "akima"};

@@ -20,9 +20,6 @@ int eqp__speeds_resize(eqp_speeds *speeds, double n);
  *         unchanged on error */
 int eqp__speeds_add(eqp_speeds *speeds, int rank, double size, double seconds);
 
-/** Number of points in a rank's model; 0 for an invalid rank. */
-int eqp__speeds_points(const eqp_speeds *speeds, int rank);
-
 /** A rank's modelled speed. A rank without points is assumed as fast as the mean of the other ranks' newest points.
  * Before the first and beyond the last point speed is constant. Piecewise models pass through the newest point; an
  * older point that violates the shape together with newer ones is moved as little as possible. If speed falls by more
@@ -33,10 +30,6 @@ int eqp__speeds_points(const eqp_speeds *speeds, int rank);
  * \param[out] speed  items per second, > 0; unchanged on error
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_STATE if no rank has a point */
 int eqp__speeds_speed(const eqp_speeds *speeds, int rank, double size, double *speed);
-
-/** A rank's modelled time: size / speed at that size. Arguments and codes as eqp__speeds_speed().
- * \param[out] seconds  0 for size 0; unchanged on error */
-int eqp__speeds_seconds(const eqp_speeds *speeds, int rank, double size, double *seconds);
 
 /** Sizes that take the same time on every rank by the models: Clarke 2011, eq. 1. Without a point on any rank they are
  * equal. Local, deterministic. Constant: O(nranks). Piecewise: O(nranks EQP_SPEEDS_POINTS^2). Akima: hybrj from equal

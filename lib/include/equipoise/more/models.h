@@ -215,13 +215,6 @@ typedef struct eqp_functional_time {
     const void *user;                            /**< passed to the functions */
 } eqp_functional_time;
 
-/** A root in the domain, with statistics of the search. */
-typedef struct eqp_functional_root {
-    double x;        /**< point at which t(x) reaches the target */
-    int evaluations; /**< evaluations of t */
-    int newton;      /**< 1: by Newton's method; 0: by Brent's, or without a search */
-} eqp_functional_root;
-
 /** Statistics of the search for cuts. */
 typedef struct eqp_functional_search {
     double total;    /**< t(high) - t(low): the time of the whole domain on a node of speed 1 */
