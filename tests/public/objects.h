@@ -14,14 +14,16 @@ static inline void made(int code, const char *what)
     }
 }
 
-#ifdef EQUIPOISE_SURVEY_H
-static inline eqp_timings *make_eqp_timings(void)
-{
-    eqp_timings *timings = NULL;
+#define MAKER(type, create)                                                                                            \
+    static inline type *make_##type(void)                                                                              \
+    {                                                                                                                  \
+        type *object = NULL;                                                                                           \
+        made(create, #type);                                                                                           \
+        return object;                                                                                                 \
+    }
 
-    made(eqp_timings_create(2, &timings), "timings");
-    return timings;
-}
+#ifdef EQUIPOISE_SURVEY_H
+MAKER(eqp_timings, eqp_timings_create(2, &object))
 #endif
 
 #ifdef EQUIPOISE_MORE_LAZY_H
@@ -46,16 +48,8 @@ static inline eqp_lazy *make_eqp_lazy(void)
 #endif
 
 #ifdef EQUIPOISE_PROBLEM_H
-static inline eqp_map *make_eqp_map(void)
-{
-    const int64_t nunits[1] = {2};
-    const double centroid[6] = {0, 0, 0, 1, 1, 1};
-    const int rank[2] = {0, 0};
-    eqp_map *map = NULL;
-
-    made(eqp_map_create(1, nunits, centroid, rank, &map), "map");
-    return map;
-}
+MAKER(eqp_map,
+      eqp_map_create(1, (const int64_t[]){2}, (const double[]){0, 0, 0, 1, 1, 1}, (const int[]){0, 0}, &object))
 #endif
 
 #ifdef EQUIPOISE_UNITS_H
@@ -77,15 +71,8 @@ static inline int two_interactions(void *user, int64_t owner, eqp_sink *to)
     return eqp_sink_add(to, &batch);
 }
 
-static inline eqp_units *make_eqp_units(void)
-{
-    const eqp_units_options options = eqp_units_options_defaults();
-    const int64_t id[2] = {3, 4};
-    eqp_units *units = NULL;
-
-    made(eqp_units_create_serial(2, id, two_interactions, NULL, &options, &units), "units");
-    return units;
-}
+MAKER(eqp_units, eqp_units_create_serial(2, (const int64_t[]){3, 4}, two_interactions, NULL,
+                                         (const eqp_units_options[]){eqp_units_options_defaults()}, &object))
 
 static void (*run_in_sink)(void);
 
@@ -100,77 +87,37 @@ static inline int in_sink(void *user, int64_t owner, eqp_sink *to)
 #endif
 
 #ifdef EQUIPOISE_MORE_KDTREE_H
-static inline eqp_kdtree *make_eqp_kdtree(void)
-{
-    const double points[4] = {0.0, 0.0, 1.0, 1.0};
-    eqp_kdtree *tree = NULL;
-
-    made(eqp_kdtree_create(2, 2, points, NULL, &tree), "kdtree");
-    return tree;
-}
-
+MAKER(eqp_kdtree, eqp_kdtree_create(2, 2, (const double[]){0, 0, 1, 1}, NULL, &object))
 #endif
 
 #ifdef EQUIPOISE_MORE_METHODS_H
-static inline eqp_boxes *make_eqp_boxes(void)
-{
-    const double low[3] = {0, 0, 0}, high[3] = {1, 1, 1};
-    const int n[3] = {2, 1, 1};
-    eqp_boxes *boxes = NULL;
-
-    made(eqp_boxes_create(EQP_BOXES_BISECTION, low, high, n, &boxes), "boxes");
-    return boxes;
-}
+MAKER(eqp_boxes, eqp_boxes_create(EQP_BOXES_BISECTION, (const double[]){0, 0, 0}, (const double[]){1, 1, 1},
+                                  (const int[]){2, 1, 1}, &object))
 #endif
 
 #ifdef EQUIPOISE_MORE_WHATIF_H
-static inline eqp_needs *make_eqp_needs(void)
-{
-    eqp_needs *needs = NULL;
-
-    made(eqp_needs_create(2, &needs), "needs");
-    return needs;
-}
-
-static inline eqp_evaluation *make_eqp_evaluation(void)
-{
-    const int out[2] = {0, 0};
-    eqp_evaluation *evaluation = NULL;
-
-    made(eqp_evaluation_create(2, 2, out, out, &evaluation), "evaluation");
-    return evaluation;
-}
+MAKER(eqp_needs, eqp_needs_create(2, &object))
+MAKER(eqp_evaluation, eqp_evaluation_create(2, 2, (const int[]){0, 0}, (const int[]){0, 0}, &object))
 #endif
 
 #ifdef EQUIPOISE_MORE_MODELS_H
-static inline eqp_functional_samples *make_eqp_functional_samples(void)
-{
-    const double x[2] = {0, 1}, t[2] = {0, 1};
-    eqp_functional_samples *samples = NULL;
-
-    made(eqp_functional_samples_create(2, x, t, NULL, &samples), "functional samples");
-    return samples;
-}
-
+MAKER(eqp_functional_samples,
+      eqp_functional_samples_create(2, (const double[]){0, 1}, (const double[]){0, 1}, NULL, &object))
+MAKER(eqp_speeds, eqp_speeds_create((eqp_speeds_kind)0, 2, 10.0, &object))
+MAKER(eqp_speeds_functions, eqp_speeds_functions_parse("0 1 1\n0 2 2\n1 1 1\n", 18, "text", &object, NULL))
 #endif
 #ifdef EQUIPOISE_MORE_COMM_H
-static inline eqp_move_plan *make_eqp_move_plan(void)
-{
 #ifdef MPI_VERSION
-    enum { RANKS = 1 };
+enum { PLAN_RANKS = 1 };
 #else
-    enum { RANKS = 2 };
+enum { PLAN_RANKS = 2 };
 #endif
-    const int dest[2] = {RANKS - 1, 0};
-    eqp_move_plan *plan = NULL;
-
-    made(eqp_move_plan_create(2, dest, RANKS, &plan), "move plan");
-    return plan;
-}
-
+MAKER(eqp_move_plan, eqp_move_plan_create(2, (const int[]){PLAN_RANKS - 1, 0}, PLAN_RANKS, &object))
 #endif
 
 #ifdef EQUIPOISE_MORE_IO_H
+MAKER(eqp_vtk_writer, eqp_vtk_begin("written.vtp", 0.0, &object, NULL))
+
 static inline eqp_paradis_writer *begin_network(const char *path)
 {
     eqp_paradis_header header = {0};
@@ -207,59 +154,12 @@ static inline eqp_paradis_reader *make_eqp_paradis_reader(void)
 #endif
 
 #ifdef EQUIPOISE_MORE_BASE_H
-static inline eqp_output *make_eqp_output(void)
-{
-    eqp_output *output = NULL;
-
-    made(eqp_output_create("written", &output, NULL), "output");
-    return output;
-}
-
-static inline eqp_lock *make_eqp_lock(void)
-{
-    eqp_lock *lock = NULL;
-
-    made(eqp_lock_take("lock", "calls", &lock, NULL), "lock");
-    return lock;
-}
-#endif
-
-#ifdef EQUIPOISE_MORE_REPORT_H
-static inline eqp_report *make_eqp_report(void)
-{
-    eqp_report *report = NULL;
-
-    made(eqp_report_create("calls", ".", &report, NULL), "report");
-    return report;
-}
-
-static inline eqp_csv *make_eqp_csv(void)
-{
-    static const char *const column[] = {"x"};
-    eqp_csv *csv = NULL;
-
-    made(eqp_csv_create("loads.csv", 1, column, &csv, NULL), "csv");
-    return csv;
-}
-
-static inline eqp_table *make_eqp_table(void)
-{
-    const char *const header[2] = {"a", "b"};
-    eqp_table *table = NULL;
-
-    made(eqp_table_create(2, header, &table), "table");
-    return table;
-}
+MAKER(eqp_output, eqp_output_create("written", &object, NULL))
+MAKER(eqp_lock, eqp_lock_take("lock", "calls", &object, NULL))
 #endif
 
 #ifdef EQUIPOISE_MORE_LOOPS_H
-static inline eqp_schedule *make_eqp_schedule(void)
-{
-    eqp_schedule *schedule = NULL;
-
-    made(eqp_schedule_create(eqp_schedule_method_at(0), 16, 2, NULL, &schedule), "schedule");
-    return schedule;
-}
+MAKER(eqp_schedule, eqp_schedule_create(eqp_schedule_method_at(0), 16, 2, NULL, &object))
 #endif
 
 #ifdef EQUIPOISE_SNAPSHOT_H
@@ -287,43 +187,8 @@ static inline eqp_snapshot_writer *make_eqp_snapshot_writer(void)
     return writer;
 }
 
-static inline eqp_table_writer *make_eqp_table_writer(void)
-{
-    const eqp_column column = {"a", EQP_KIND_DOUBLE, 1};
-    eqp_table_writer *writer = NULL;
-
-    made(eqp_table_write_begin("table.hdf5", 2, 1, &column, &writer, NULL), "table file");
-    return writer;
-}
-#endif
-
-#ifdef EQUIPOISE_MORE_MODELS_H
-static inline eqp_speeds *make_eqp_speeds(void)
-{
-    eqp_speeds *speeds = NULL;
-
-    made(eqp_speeds_create((eqp_speeds_kind)0, 2, 10.0, &speeds), "speeds");
-    return speeds;
-}
-
-static inline eqp_speeds_functions *make_eqp_speeds_functions(void)
-{
-    static const char text[] = "0 1 1\n0 2 2\n1 1 1\n";
-    eqp_speeds_functions *functions = NULL;
-
-    made(eqp_speeds_functions_parse(text, (int64_t)strlen(text), "text", &functions, NULL), "speed functions");
-    return functions;
-}
-#endif
-
-#ifdef EQUIPOISE_MORE_IO_H
-static inline eqp_vtk_writer *make_eqp_vtk_writer(void)
-{
-    eqp_vtk_writer *writer = NULL;
-
-    made(eqp_vtk_begin("written.vtp", 0.0, &writer, NULL), "vtk");
-    return writer;
-}
+MAKER(eqp_table_writer,
+      eqp_table_write_begin("table.hdf5", 2, 1, &(const eqp_column){"a", EQP_KIND_DOUBLE, 1}, &object, NULL))
 #endif
 
 #ifdef MPI_VERSION
@@ -342,69 +207,18 @@ static MPI_Comm plain_own_comm(void)
     return own;
 }
 
-static inline eqp_route *make_eqp_route(void)
-{
-    const eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
-    const eqp_route_blocks none = {0};
-    eqp_route *route = NULL;
+MAKER(eqp_route, eqp_route_create(world_comm, &(const eqp_exchange_plan)EQP_EXCHANGE_PLAN_DEFAULTS,
+                                  &(const eqp_route_blocks){0}, &object))
+MAKER(eqp_messenger, eqp_messenger_create(world_comm, &object))
+MAKER(eqp_gatherer, eqp_gatherer_create(world_comm, 8, &object))
 
-    made(eqp_route_create(world_comm, &plan, &none, &route), "route");
-    return route;
-}
+static const double two_places[6] = {0, 0, 0, 1, 1, 1};
+static const eqp_points two_points = {.n = 2, .x = two_places};
 
-static inline eqp_messenger *make_eqp_messenger(void)
-{
-    eqp_messenger *messenger = NULL;
-
-    made(eqp_messenger_create(world_comm, &messenger), "messenger");
-    return messenger;
-}
-
-static inline eqp_gatherer *make_eqp_gatherer(void)
-{
-    eqp_gatherer *gatherer = NULL;
-
-    made(eqp_gatherer_create(world_comm, 8, &gatherer), "gatherer");
-    return gatherer;
-}
-
-static inline eqp_point_order *make_eqp_point_order(void)
-{
-    const double x[6] = {0, 0, 0, 1, 1, 1};
-    const eqp_points points = {.n = 2, .x = x};
-    eqp_point_order *order = NULL;
-
-    made(eqp_point_order_create(world_comm, &points, &order), "order of points");
-    return order;
-}
-
-static inline eqp_regions *make_eqp_regions(void)
-{
-    const double x[6] = {0, 0, 0, 1, 1, 1};
-    const eqp_points points = {.n = 2, .x = x};
-    const int part[2] = {0, 1};
-    eqp_regions *regions = NULL;
-
-    made(eqp_regions_create(world_comm, &points, part, 2, &regions, NULL), "regions");
-    return regions;
-}
-
-static inline eqp_directory *make_eqp_directory(void)
-{
-    const int64_t id[2] = {3, -5};
-    eqp_directory *directory = NULL;
-
-    made(eqp_directory_create(world_comm, 2, id, &directory), "directory");
-    return directory;
-}
-
-static inline eqp_loop *make_eqp_loop(void)
-{
-    eqp_loop *loop = NULL;
-
-    made(eqp_loop_create(world_comm, eqp_schedule_method_at(0), 16, NULL, NULL, &loop), "loop");
-    return loop;
-}
+MAKER(eqp_point_order, eqp_point_order_create(world_comm, &two_points, &object))
+MAKER(eqp_regions, eqp_regions_create(world_comm, &two_points, (const int[]){0, 1}, 2, &object, NULL))
+MAKER(eqp_directory, eqp_directory_create(world_comm, 2, (const int64_t[]){3, -5}, &object))
+MAKER(eqp_loop, eqp_loop_create(world_comm, eqp_schedule_method_at(0), 16, NULL, NULL, &object))
 
 static eqp_survey *the_survey;
 static void (*run_in_survey)(void);
@@ -466,5 +280,4 @@ static inline void with_world(void (*run)(void))
     eqp_owners_weigh(1, &id, NULL, in_sink, NULL, &options, &count, &weight);
 }
 #endif
-
 #endif
