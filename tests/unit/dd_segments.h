@@ -106,24 +106,6 @@ static inline void dd_sources_put(dd_sources_of_test *s, int i, const dd_segment
     }
 }
 
-/* Forces on both ends of a, then of b. Returns true if the pair counts as parallel. */
-static inline bool dd_pair_force(dd_pairs_fn fn, const dd_medium *medium, const dd_segment *a, const dd_segment *b,
-                                 double force[12])
-{
-    dd_sources_of_test s;
-    dd_pair_counts counts = {0, 0};
-
-    dd_sources_clear(&s);
-    dd_sources_put(&s, 0, b);
-    memset(force, 0, 12 * sizeof *force);
-    fn(medium, a, &s.columns, 1, &(dd_run){0, 1}, force, &counts);
-    for (int k = 0; k < 6; k++) {
-        force[6 + k] = s.force[k][0];
-    }
-    assert_int_equal(counts.general + counts.parallel, 1);
-    return counts.parallel == 1;
-}
-
 static inline double dd_largest(const double x[], int n)
 {
     double most = 0;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of a row, in the order of the names below. */
+/* Numbers of a row, in the order of the names below: a, mu, nu come last before the forces. */
 enum { PAIR_FORCES = 21, PAIR_NUMBERS = 33, SELF_FORCES = 12, SELF_NUMBERS = 18, MOST_NUMBERS = 33 };
 
 static const char *const pair_name[PAIR_NUMBERS] = {
@@ -28,11 +28,12 @@ typedef struct table {
     FILE *from;
     char *line;
     size_t room;
+    int fields;     /* of the line: texts one after the other */
     int64_t number; /* of the line */
     bool pairs;
-    const char *const *name; /* [count] of the numbers; NULL before the line of names */
-    int count;
-    int columns, category, place[MOST_NUMBERS]; /* columns of the numbers */
+    const char *const *name;           /* [count] of the numbers; NULL before the line of names */
+    int count, forces;                 /* the forces begin at that number */
+    int category, place[MOST_NUMBERS]; /* columns; -1: none */
     dd_pairs_fn fn;
     dd_check check;
     int64_t capacity;
@@ -66,42 +67,45 @@ static int next_line(table *t, bool *more)
     return EQP_OK;
 }
 
-/* Terminates the field at `at`; returns the next field or NULL. */
-static char *cut_field(char *at)
+/* Ends each field of the line. */
+static void cut_fields(table *t)
 {
-    char *end = strchr(at, '\t');
-
-    if (end == NULL) {
-        return NULL;
+    t->fields = 1;
+    for (char *at = t->line; (at = strchr(at, '\t')) != NULL; t->fields++) {
+        *at++ = '\0';
     }
-    *end = '\0';
-    return end + 1;
+}
+
+static const char *field_of(const table *t, int column)
+{
+    const char *at = t->line;
+
+    for (; column > 0; column--) {
+        at += strlen(at) + 1;
+    }
+    return at;
+}
+
+static int find_column(const table *t, const char *name)
+{
+    int column = 0;
+
+    while (column < t->fields && strcmp(field_of(t, column), name) != 0) {
+        column++;
+    }
+    return column < t->fields ? column : -1;
 }
 
 static int read_names(table *t)
 {
-    int found = 0;
-
-    t->pairs = strstr(t->line, "p3x") != NULL;
+    cut_fields(t);
+    t->pairs = find_column(t, "p3x") >= 0;
     t->name = t->pairs ? pair_name : self_name;
     t->count = t->pairs ? PAIR_NUMBERS : SELF_NUMBERS;
-    t->category = -1;
-    for (int i = 0; i < MOST_NUMBERS; i++) {
-        t->place[i] = -1;
-    }
-    for (char *at = t->line, *next; at != NULL; at = next, t->columns++) {
-        next = cut_field(at);
-        if (strcmp(at, "category") == 0) {
-            t->category = t->columns;
-        }
-        for (int i = 0; i < t->count; i++) {
-            if (strcmp(at, t->name[i]) == 0 && t->place[i] < 0) {
-                t->place[i] = t->columns;
-                found++;
-            }
-        }
-    }
-    for (int i = 0; found < t->count; i++) {
+    t->forces = t->pairs ? PAIR_FORCES : SELF_FORCES;
+    t->category = find_column(t, "category");
+    for (int i = 0; i < t->count; i++) {
+        t->place[i] = find_column(t, t->name[i]);
         if (t->place[i] < 0) {
             return refuse(t, EQP_ERR_FORMAT, "there is no column ", t->name[i]);
         }
@@ -109,29 +113,19 @@ static int read_names(table *t)
     return EQP_OK;
 }
 
-static int read_fields(table *t, double number[], const char **category)
+static int read_numbers(table *t, double number[])
 {
-    int column = 0, found = 0;
-
-    *category = t->pairs ? "pair" : "self";
-    for (char *at = t->line, *next; at != NULL; at = next, column++) {
-        next = cut_field(at);
-        if (column == t->category) {
-            *category = at;
+    cut_fields(t);
+    for (int i = 0; i < t->count; i++) {
+        if (t->place[i] >= t->fields) {
+            return refuse(t, EQP_ERR_FORMAT, "too few columns", "");
         }
-        for (int i = 0; i < t->count; i++) {
-            if (column == t->place[i]) {
-                char *end;
-                number[i] = strtod(at, &end);
-                if (end == at || *end != '\0' || !isfinite(number[i])) {
-                    return refuse(t, EQP_ERR_FORMAT, "not a number: ", t->name[i]);
-                }
-                found++;
-            }
+        const char *at = field_of(t, t->place[i]);
+        char *end;
+        number[i] = strtod(at, &end);
+        if (end == at || *end != '\0' || !isfinite(number[i])) {
+            return refuse(t, EQP_ERR_FORMAT, "not a number: ", t->name[i]);
         }
-    }
-    if (found < t->count) {
-        return refuse(t, EQP_ERR_FORMAT, "too few columns", "");
     }
     return EQP_OK;
 }
@@ -146,65 +140,27 @@ static bool has_length(const dd_segment *s)
     return s->x1[0] != s->x2[0] || s->x1[1] != s->x2[1] || s->x1[2] != s->x2[2];
 }
 
-static int medium_of(table *t, const double number[3], dd_medium *medium)
+static int compute(table *t, const double number[], double force[12])
 {
-    const char *wrong = NULL;
+    const double *last = number + t->forces - 3;
+    const dd_medium medium = {.a = last[0], .mu = last[1], .nu = last[2]};
+    const dd_segment target = segment_of(number, number + 3, number + (t->pairs ? 12 : 6)),
+                     source = t->pairs ? segment_of(number + 6, number + 9, number + 15) : target;
+    const char *wrong = !(medium.a > 0)                                ? "a is not positive"
+                        : !(medium.mu > 0)                             ? "mu is not positive"
+                        : !(medium.nu > -1 && medium.nu < 0.5)         ? "nu is not between -1 and 0.5"
+                        : !has_length(&target) || !has_length(&source) ? "a segment has no length"
+                                                                       : NULL;
 
-    *medium = (dd_medium){.a = number[0], .mu = number[1], .nu = number[2]};
-    wrong = medium->nu > -1 && medium->nu < 0.5 ? wrong : "nu is not between -1 and 0.5";
-    wrong = medium->mu > 0 ? wrong : "mu is not positive";
-    wrong = medium->a > 0 ? wrong : "a is not positive";
-    return wrong != NULL ? refuse(t, EQP_ERR_DATA, wrong, "") : EQP_OK;
-}
-
-/* Forces on the ends of p1-p2, then of p3-p4. */
-static int compute_pair(table *t, const double number[], double force[12])
-{
-    double column[9][1 + DD_LANES] = {{0}}, on_source[6][1 + DD_LANES] = {{0}};
-    const dd_segment target = segment_of(number, number + 3, number + 12);
-    const dd_segment source = segment_of(number + 6, number + 9, number + 15);
-    dd_pair_counts counts = {0, 0};
-    dd_columns columns;
-    dd_medium medium;
-    int code;
-
-    EQP_TRY(medium_of(t, number + 18, &medium));
-    if (!(has_length(&target) && has_length(&source))) {
-        EQP_TRY(refuse(t, EQP_ERR_DATA, "a segment has no length", ""));
+    if (wrong != NULL) {
+        return refuse(t, EQP_ERR_DATA, wrong, "");
     }
-    for (int d = 0; d < 3; d++) {
-        column[d][0] = source.x1[d];
-        column[3 + d][0] = source.x2[d];
-        column[6 + d][0] = source.burgers[d];
+    if (t->pairs) {
+        dd_pair_force(t->fn, &medium, &target, &source, force);
+    } else {
+        dd_self_elastic(&medium, &target, force);
     }
-    for (int i = 0; i < 9; i++) {
-        columns.at[i] = column[i];
-    }
-    for (int i = 0; i < 6; i++) {
-        columns.force[i] = on_source[i];
-        force[i] = 0;
-    }
-    t->fn(&medium, &target, &columns, 1, &(dd_run){0, 1}, force, &counts);
-    for (int i = 0; i < 6; i++) {
-        force[6 + i] = on_source[i][0];
-    }
-done:
-    return code;
-}
-
-static int compute_self(table *t, const double number[], double force[6])
-{
-    const dd_segment segment = segment_of(number, number + 3, number + 6);
-    dd_medium medium;
-    int code;
-
-    EQP_TRY(medium_of(t, number + 9, &medium));
-    if (!has_length(&segment)) {
-        EQP_TRY(refuse(t, EQP_ERR_DATA, "a segment has no length", ""));
-    }
-    dd_self_elastic(&medium, &segment, force);
-done:
-    return code;
+    return EQP_OK;
 }
 
 static double largest(const double x[], int n)
@@ -234,24 +190,21 @@ static double deviation(const double force[], const double expected[], int n, do
     return worst == 0 ? 0 : worst / size;
 }
 
-static int add_row(table *t, const char *category, double deviation)
+static int add_row(table *t, double deviation)
 {
+    const bool has_category = t->category >= 0 && t->category < t->fields;
     char name[DD_CHECK_NAME];
     int64_t i = 0;
-    int n = 0;
 
-    for (; category[n] != '\0' && n < DD_CHECK_NAME - 1; n++) {
-        name[n] = category[n];
-        if ((unsigned char)name[n] < ' ' || name[n] == 127) {
-            name[n] = '?';
-        }
+    snprintf(name, sizeof name, "%s", has_category ? field_of(t, t->category) : t->pairs ? "pair" : "self");
+    for (char *c = name; *c != '\0'; c++) {
+        *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c;
     }
-    name[n] = '\0';
     while (i < t->check.ncategories && strcmp(t->check.category[i].category, name) != 0) {
         i++;
     }
     if (i == t->check.ncategories) {
-        int code = eqp_array_reserve(&t->check.category, &t->capacity, i + 1, sizeof *t->check.category);
+        const int code = eqp_array_reserve(&t->check.category, &t->capacity, i + 1, sizeof *t->check.category);
         if (code != EQP_OK) {
             return code;
         }
@@ -269,14 +222,12 @@ static int add_row(table *t, const char *category, double deviation)
 
 static int check_row(table *t)
 {
-    const int forces = t->pairs ? PAIR_FORCES : SELF_FORCES, n = t->count - forces;
     double number[MOST_NUMBERS], force[12];
-    const char *category;
     int code;
 
-    EQP_TRY(read_fields(t, number, &category));
-    EQP_TRY(t->pairs ? compute_pair(t, number, force) : compute_self(t, number, force));
-    EQP_TRY(add_row(t, category, deviation(force, number + forces, n, number[forces - 2])));
+    EQP_TRY(read_numbers(t, number));
+    EQP_TRY(compute(t, number, force));
+    EQP_TRY(add_row(t, deviation(force, number + t->forces, t->count - t->forces, number[t->forces - 2])));
 done:
     return code;
 }

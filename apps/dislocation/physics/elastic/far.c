@@ -24,13 +24,8 @@ static int check(const dd_medium *medium, const double low[3], const double edge
             return EQP_ERR_ARGUMENT;
         }
     }
-    for (int d = 0; d < 3; d++) {
-        /* Nothing beyond this would fit anyway; below it no product of three counts overflows. */
-        if (n[d] > 100000) {
-            return EQP_ERR_OVERFLOW;
-        }
-    }
-    return EQP_OK;
+    /* Nothing beyond this would fit anyway; below it no product of three counts overflows. */
+    return n[0] > 100000 || n[1] > 100000 || n[2] > 100000 ? EQP_ERR_OVERFLOW : EQP_OK;
 }
 
 static int dft_create(int64_t n, dd_dft *dft)
@@ -416,15 +411,6 @@ INLINE void stress_at(const dd_far *far, const double *field, const double x[3],
     memcpy(stress, &sum, sizeof sum);
 }
 
-void dd_far_stress(const dd_far *far, const double *field, const double x[3], double stress[6])
-{
-    const double at[3] = {x[0] / far->unit, x[1] / far->unit, x[2] / far->unit};
-    double s[STRESSES];
-
-    stress_at(far, field, at, s);
-    memcpy(stress, s, 6 * sizeof *stress);
-}
-
 INLINE void force_on(const dd_far *far, int64_t cell, const double *field, const dd_segment *segment, double force[6])
 {
     double dx[3], middle[3];
@@ -449,38 +435,8 @@ INLINE void force_on(const dd_far *far, int64_t cell, const double *field, const
     }
 }
 
-#define FUNCTIONS(NAME, TARGET)                                                                                        \
-    TARGET static void add_segment_##NAME(const dd_far *far, int64_t cell, const dd_segment *segment, double *raw)     \
-    {                                                                                                                  \
-        add_segment(far, cell, segment, raw);                                                                          \
-    }                                                                                                                  \
-    TARGET static void force_on_##NAME(const dd_far *far, int64_t cell, const double *field,                           \
-                                       const dd_segment *segment, double force[6])                                     \
-    {                                                                                                                  \
-        force_on(far, cell, field, segment, force);                                                                    \
-    }
-#define FUNCTIONS_OF(ISA) FUNCTIONS(ISA, __attribute__((__target__(#ISA))))
-FUNCTIONS(plain, )
-FOR_ISAS(FUNCTIONS_OF)
-
-void dd_far_add_segment(const dd_far *far, int64_t cell, const dd_segment *segment, double *raw)
-{
-#define ADD(ISA)                                                                                                       \
-    if (__builtin_cpu_supports(#ISA)) {                                                                                \
-        add_segment_##ISA(far, cell, segment, raw);                                                                    \
-        return;                                                                                                        \
-    }
-    FOR_ISAS(ADD)
-    add_segment_plain(far, cell, segment, raw);
-}
-
-void dd_far_force(const dd_far *far, int64_t cell, const double *field, const dd_segment *segment, double force[6])
-{
-#define FORCE(ISA)                                                                                                     \
-    if (__builtin_cpu_supports(#ISA)) {                                                                                \
-        force_on_##ISA(far, cell, field, segment, force);                                                              \
-        return;                                                                                                        \
-    }
-    FOR_ISAS(FORCE)
-    force_on_plain(far, cell, field, segment, force);
-}
+BEST(void dd_far_add_segment, add_segment, (const dd_far *far, int64_t cell, const dd_segment *segment, double *raw),
+     (far, cell, segment, raw))
+BEST(void dd_far_force, force_on,
+     (const dd_far *far, int64_t cell, const double *field, const dd_segment *segment, double force[6]),
+     (far, cell, field, segment, force))

@@ -93,9 +93,6 @@ int dd_far_column(const dd_far *far, int64_t column, int64_t place, const double
 /* The stress in a cell [nfield]. */
 void dd_far_open(const dd_far *far, const double *local, double *field);
 
-/* The stress at a position relative to the cell's centre: xx yy zz yz zx xy, in the unit of mu. */
-void dd_far_stress(const dd_far *far, const double *field, const double x[3], double stress[6]);
-
 /* Nodal forces, on x1 and then on x2, on a segment of a cell; exact for the polynomial. */
 void dd_far_force(const dd_far *far, int64_t cell, const double *field, const dd_segment *segment, double force[6]);
 

@@ -20,13 +20,35 @@ enum {
 
 typedef double pack __attribute__((__vector_size__(PACK * sizeof(double)), __aligned__(8)));
 
-/* Functions are compiled once for each instruction set; operations are not fused, so that all sets give the same
- * bits. */
 #define INLINE __attribute__((__always_inline__)) static inline
+
+/* BEST(HEAD, NAME, PARAMETERS, ARGUMENTS) defines the function HEAD PARAMETERS as NAME ARGUMENTS, compiled once for
+ * each instruction set. Operations are not fused, so that all sets give the same bits. */
 #ifdef __x86_64__
-#define FOR_ISAS(X) X(avx512f) X(avx2)
+#define FOR_ISA(ISA, NAME, PARAMETERS, ARGUMENTS)                                                                      \
+    __attribute__((__target__(#ISA))) static void NAME##_##ISA PARAMETERS                                              \
+    {                                                                                                                  \
+        NAME ARGUMENTS;                                                                                                \
+    }
+#define BEST(HEAD, NAME, PARAMETERS, ARGUMENTS)                                                                        \
+    FOR_ISA(avx512f, NAME, PARAMETERS, ARGUMENTS)                                                                      \
+    FOR_ISA(avx2, NAME, PARAMETERS, ARGUMENTS)                                                                         \
+    HEAD PARAMETERS                                                                                                    \
+    {                                                                                                                  \
+        if (__builtin_cpu_supports("avx512f")) {                                                                       \
+            NAME##_avx512f ARGUMENTS;                                                                                  \
+        } else if (__builtin_cpu_supports("avx2")) {                                                                   \
+            NAME##_avx2 ARGUMENTS;                                                                                     \
+        } else {                                                                                                       \
+            NAME ARGUMENTS;                                                                                            \
+        }                                                                                                              \
+    }
 #else
-#define FOR_ISAS(X)
+#define BEST(HEAD, NAME, PARAMETERS, ARGUMENTS)                                                                        \
+    HEAD PARAMETERS                                                                                                    \
+    {                                                                                                                  \
+        NAME ARGUMENTS;                                                                                                \
+    }
 #endif
 
 /* A Fourier transform along one direction. */

@@ -393,65 +393,28 @@ INLINE void solve_all(const dd_far *far, bool zero, int64_t place, const double 
 
 typedef void plane_function(const dd_far *far, int64_t n, int64_t c, const double *from, item *plane, item *line,
                             item *scratch, double *to);
-typedef void column_function(const dd_far *far, bool zero, int64_t place, const double *kernel, int64_t nin,
-                             const dd_far_run *in, int64_t nout, const dd_far_run *out, column *c);
 
-#define FUNCTIONS(NAME, TARGET)                                                                                        \
-    TARGET static void forward_##NAME(const dd_far *far, int64_t n, int64_t c, const double *from, item *plane,        \
-                                      item *line, item *scratch, double *to)                                           \
-    {                                                                                                                  \
-        forward_some(far, n, c, from, plane, line, scratch, to);                                                       \
-    }                                                                                                                  \
-    TARGET static void inverse_##NAME(const dd_far *far, int64_t n, int64_t c, const double *from, item *plane,        \
-                                      item *line, item *scratch, double *to)                                           \
-    {                                                                                                                  \
-        inverse_some(far, n, c, from, plane, line, scratch, to);                                                       \
-    }                                                                                                                  \
-    TARGET static void solve_##NAME(const dd_far *far, bool zero, int64_t place, const double *kernel, int64_t nin,    \
-                                    const dd_far_run *in, int64_t nout, const dd_far_run *out, column *c)              \
-    {                                                                                                                  \
-        solve_all(far, zero, place, kernel, nin, in, nout, out, c);                                                    \
-    }
-#define FUNCTIONS_OF(ISA) FUNCTIONS(ISA, __attribute__((__target__(#ISA))))
-FUNCTIONS(plain, )
-FOR_ISAS(FUNCTIONS_OF)
-
-typedef struct functions {
-    plane_function *forward, *inverse;
-    column_function *solve;
-} functions;
-
-static functions choose(void)
-{
-#define CHOOSE(ISA)                                                                                                    \
-    if (__builtin_cpu_supports(#ISA)) {                                                                                \
-        return (functions){forward_##ISA, inverse_##ISA, solve_##ISA};                                                 \
-    }
-    FOR_ISAS(CHOOSE)
-    return (functions){forward_plain, inverse_plain, solve_plain};
-}
-
-static int create_plane(const dd_far *far, item **plane, item **line, item **scratch)
-{
-    const int64_t longest = far->m[1] > far->m[2] ? far->m[1] : far->m[2], n = far->m[1] * far->half;
-    const int64_t y = scratch_of(&far->dft[1]), z = scratch_of(&far->dft[2]);
-    const int code = eqp_array_create(plane, n + longest + (y > z ? y : z), sizeof **plane);
-
-    if (code == EQP_OK) {
-        *line = *plane + n;
-        *scratch = *line + longest;
-    }
-    return code;
-}
+BEST(static void forward, forward_some,
+     (const dd_far *far, int64_t n, int64_t c, const double *from, item *plane, item *line, item *scratch, double *to),
+     (far, n, c, from, plane, line, scratch, to))
+BEST(static void inverse, inverse_some,
+     (const dd_far *far, int64_t n, int64_t c, const double *from, item *plane, item *line, item *scratch, double *to),
+     (far, n, c, from, plane, line, scratch, to))
+BEST(static void solve, solve_all,
+     (const dd_far *far, bool zero, int64_t place, const double *kernel, int64_t nin, const dd_far_run *in,
+      int64_t nout, const dd_far_run *out, column *c),
+     (far, zero, place, kernel, nin, in, nout, out, c))
 
 /* Transforms a plane forward or back, some components at a time. */
 static int transform_plane(const dd_far *far, plane_function *function, int64_t n, const double *from, double *to)
 {
-    item *plane = NULL, *line, *scratch;
-    const int code = create_plane(far, &plane, &line, &scratch);
+    const int64_t longest = far->m[1] > far->m[2] ? far->m[1] : far->m[2], size = far->m[1] * far->half;
+    const int64_t y = scratch_of(&far->dft[1]), z = scratch_of(&far->dft[2]);
+    item *plane = NULL;
+    const int code = eqp_array_create(&plane, size + longest + (y > z ? y : z), sizeof *plane);
 
     for (int64_t c = 0; c < n && code == EQP_OK; c += LANES * PACK) {
-        function(far, n, c, from, plane, line, scratch, to);
+        function(far, n, c, from, plane, plane + size, plane + size + longest, to);
     }
     free(plane);
     return code;
@@ -459,12 +422,12 @@ static int transform_plane(const dd_far *far, plane_function *function, int64_t 
 
 int dd_far_plane_forward(const dd_far *far, int64_t n, const double *cells, double *columns)
 {
-    return transform_plane(far, choose().forward, n, cells, columns);
+    return transform_plane(far, forward, n, cells, columns);
 }
 
 int dd_far_plane_inverse(const dd_far *far, int64_t n, const double *columns, double *cells)
 {
-    return transform_plane(far, choose().inverse, n, columns, cells);
+    return transform_plane(far, inverse, n, columns, cells);
 }
 
 int dd_far_column(const dd_far *far, int64_t wave_number, int64_t place, const double *kernel, int64_t nin,
@@ -479,7 +442,7 @@ int dd_far_column(const dd_far *far, int64_t wave_number, int64_t place, const d
     EQP_TRY(eqp_array_create(&c.out, far->packs * far->sizes.nlocal, sizeof *c.out));
     EQP_TRY(eqp_array_create(&c.g, 3 * (int64_t)far->nslim, sizeof *c.g));
     EQP_TRY(eqp_array_create(&c.kernels, KERNELS * (int64_t)far->kernel_all, sizeof *c.kernels));
-    choose().solve(far, wave_number == 0, place, kernel, nin, in, nout, out, &c);
+    solve(far, wave_number == 0, place, kernel, nin, in, nout, out, &c);
 done:
     free(c.line);
     free(c.scratch);

@@ -7,41 +7,7 @@
 
 #include <math.h>
 #include <stddef.h>
-
-static bool runs_here(dd_isa isa)
-{
-    switch (isa) {
-    case DD_ISA_PLAIN:
-        return true;
-#ifdef DD_PAIRS_AVX2
-    case DD_ISA_AVX2:
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#endif
-#ifdef DD_PAIRS_AVX512
-    case DD_ISA_AVX512:
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma");
-#endif
-    default:
-        return false;
-    }
-}
-
-static dd_pairs_fn kernel_of(dd_isa isa)
-{
-    switch (isa) {
-#ifdef DD_PAIRS_AVX2
-    case DD_ISA_AVX2:
-        return dd_pairs_avx2;
-#endif
-#ifdef DD_PAIRS_AVX512
-    case DD_ISA_AVX512:
-        return dd_pairs_avx512;
-#endif
-    default:
-        return dd_pairs_plain;
-    }
-}
+#include <string.h>
 
 const char *dd_isa_name(dd_isa isa)
 {
@@ -52,21 +18,56 @@ const char *dd_isa_name(dd_isa isa)
 
 int dd_pairs_choose(dd_isa isa, dd_pairs_fn *fn, dd_isa *chosen)
 {
+    dd_pairs_fn kernel[DD_ISAS] = {[DD_ISA_PLAIN] = dd_pairs_plain};
+
+#ifdef DD_PAIRS_AVX2
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        kernel[DD_ISA_AVX2] = dd_pairs_avx2;
+    }
+#endif
+#ifdef DD_PAIRS_AVX512
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("fma")) {
+        kernel[DD_ISA_AVX512] = dd_pairs_avx512;
+    }
+#endif
     if ((unsigned)isa >= DD_ISAS) {
         return EQP_ERR_ARGUMENT;
     }
     if (isa == DD_ISA_AUTO) {
-        for (isa = DD_ISA_AVX512; !runs_here(isa); isa = (dd_isa)(isa - 1)) {
+        for (isa = DD_ISA_AVX512; kernel[isa] == NULL; isa = (dd_isa)(isa - 1)) {
         }
     }
-    if (!runs_here(isa)) {
+    if (kernel[isa] == NULL) {
         return EQP_ERR_STATE;
     }
-    *fn = kernel_of(isa);
+    *fn = kernel[isa];
     if (chosen != NULL) {
         *chosen = isa;
     }
     return EQP_OK;
+}
+
+bool dd_pair_force(dd_pairs_fn fn, const dd_medium *medium, const dd_segment *a, const dd_segment *b, double force[12])
+{
+    double column[15][1 + DD_LANES] = {{0}};
+    dd_pair_counts counts = {0, 0};
+    dd_columns source;
+
+    for (int k = 0; k < 15; k++) {
+        *(k < 9 ? &source.at[k] : &source.force[k - 9]) = column[k];
+    }
+    for (int d = 0; d < 3; d++) {
+        column[d][0] = b->x1[d];
+        column[3 + d][0] = b->x2[d];
+        column[6 + d][0] = b->burgers[d];
+    }
+    memset(force, 0, 6 * sizeof *force);
+    fn(medium, a, &source, 1, &(dd_run){0, 1}, force, &counts);
+    for (int k = 0; k < 6; k++) {
+        force[6 + k] = column[9 + k][0];
+    }
+    return counts.parallel > 0;
 }
 
 /* A segment's tangent and the parts of its Burgers vector. \return its length */

@@ -64,6 +64,9 @@ const char *dd_isa_name(dd_isa isa);
  * \return EQP_OK, EQP_ERR_ARGUMENT for an unknown number, EQP_ERR_STATE if the CPU or the build does not have it */
 int dd_pairs_choose(dd_isa isa, dd_pairs_fn *fn, dd_isa *chosen);
 
+/* Sets the forces of one pair by a kernel: on both ends of a, then of b. Returns true if it counts as parallel. */
+bool dd_pair_force(dd_pairs_fn fn, const dd_medium *medium, const dd_segment *a, const dd_segment *b, double force[12]);
+
 /* True if a pair counts as parallel, with exactly the kernels' decision. */
 bool dd_pairs_parallel(const dd_medium *medium, const dd_segment *target, const dd_segment *source);
 
