@@ -148,6 +148,16 @@ static inline dd_serial dd_test_serial(dd_network *network, const double box[3],
     return (dd_serial){.network = network, .box = box, .rules = rules};
 }
 
+static inline int dd_test_add(dd_patch *patch, const dd_node *node)
+{
+    dd_patch_node *at = &patch->at[patch->n];
+
+    *at = (dd_patch_node){.changed = false};
+    const int code = dd_node_copy(&at->node, node);
+    patch->n += code == EQP_OK;
+    return code;
+}
+
 /* Fills a patch with copies of the tagged nodes, each once, optionally followed by all their neighbors. Tags without a
  * node are skipped. */
 static inline int dd_serial_gather(const dd_serial *s, const dd_tag *tag, int n, bool neighbours, dd_patch *patch)
@@ -161,14 +171,14 @@ static inline int dd_serial_gather(const dd_serial *s, const dd_tag *tag, int n,
     for (int i = 0; i < n; i++) {
         const dd_node *node = dd_test_find(s->network, tag[i]);
         if (node != NULL && dd_patch_find(patch, tag[i]) == NULL) {
-            EQP_TRY(dd_patch_add(patch, node));
+            EQP_TRY(dd_test_add(patch, node));
         }
     }
     for (int i = 0, asked = patch->n; neighbours && i < asked; i++) {
         for (int a = 0; a < patch->at[i].node.narms; a++) {
             const dd_tag other = patch->at[i].node.arm[a].tag;
             if (dd_patch_find(patch, other) == NULL) {
-                EQP_TRY(dd_patch_add(patch, dd_test_find(s->network, other)));
+                EQP_TRY(dd_test_add(patch, dd_test_find(s->network, other)));
             }
         }
     }

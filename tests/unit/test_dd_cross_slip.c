@@ -100,7 +100,7 @@ static void check_area(const double area[9], const crystal *c, double size, doub
     assert_near(dd_v3_length(normal), size, 1e-9);
     assert_near(fabs(dd_v3_dot(normal, c->plane[1])), size, 1e-9);
     assert_near(area[0] + area[4] + area[8], 0, 1e-12);
-    dd_v3_cross(c->b, c->glide[1], swept); /* (line) x (way), as in dd_swept_area() */
+    dd_v3_cross(c->b, c->glide[1], swept); /* (line) x (way), as in dd_strain_sweep() */
     assert_true(sign * dd_v3_dot(normal, swept) > 0);
 }
 

@@ -91,7 +91,7 @@ static void add_strain(const dd_simulation *sim, const dd_motion *m, double stra
     memset(strain, 0, 9 * sizeof *strain);
     for (int64_t own = 0; own < sim->stage.nown; own++) {
         const dd_segment after = dd_stage_segment(&sim->stage, sim->stage.own_local[own]);
-        dd_strain_sweep(1, &m->before[own], &after, edge[0] * edge[1] * edge[2], strain, strain + 6);
+        dd_strain_sweep(&m->before[own], &after, edge[0] * edge[1] * edge[2], strain, strain + 6);
     }
 }
 

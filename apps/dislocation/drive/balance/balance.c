@@ -225,7 +225,7 @@ static void fill_row(dd_simulation *sim, dd_rank_row *row)
     row->length = 0.0;
     for (int64_t own = 0; own < sim->stage.nown; own++) {
         const dd_segment segment = dd_stage_segment(&sim->stage, sim->stage.own_local[own]);
-        row->length += dd_segments_length(1, &segment);
+        row->length += dd_segment_length(&segment);
     }
     row->common.busy_seconds = sim->work.begin > 0 ? eqp_busy_seconds() - sim->work.begin : 0.0;
 }

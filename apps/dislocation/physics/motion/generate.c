@@ -22,12 +22,11 @@ typedef struct dd_outline {
 } dd_outline;
 
 typedef struct dd_shape {
-    bool closed; /* false: both ends are pinned */
-    /* Number of legs, and length of an object's longest possible leg. */
-    void (*size)(const dd_generator *generator, int *nlegs, double *longest);
-    /* Largest extent of an object in units of the box's edge; objects that close through the box need no check. */
-    double (*extent)(const dd_generator *generator);
+    bool closed;      /* false: both ends are pinned */
     int least_pieces; /* per leg */
+    /* Sets the number of legs and the length of an object's longest possible leg. Returns the largest extent of an
+     * object in units of the box's edge; 0: it closes through the box. */
+    double (*size)(const dd_generator *generator, int *nlegs, double *longest);
     void (*make)(const dd_generator *generator, uint64_t object, dd_outline *outline);
 } dd_shape;
 
@@ -47,24 +46,12 @@ static int draw_below(const dd_generator *generator, uint64_t object, int what, 
     return (int)eqp_random_below(generator->seed, object, (uint64_t)what, n);
 }
 
-static double draw_uniform(const dd_generator *generator, uint64_t object, int what)
-{
-    return eqp_random_uniform(generator->seed, object, (uint64_t)what);
-}
-
 static void draw_place(const dd_generator *generator, uint64_t object, double x[3])
 {
     for (int i = 0; i < 3; i++) {
-        x[i] = generator->value[DD_KEY_BOX] * (draw_uniform(generator, object, DRAW_PLACE + i) - 0.5);
+        x[i] = generator->value[DD_KEY_BOX] *
+               (eqp_random_uniform(generator->seed, object, DRAW_PLACE + (uint64_t)i) - 0.5);
     }
-}
-
-/* Signs of one of the four {111} planes, whose normal is sign / sqrt(3). */
-static void plane_signs(int plane, double sign[3])
-{
-    sign[0] = (plane & 1) != 0 ? -1.0 : 1.0;
-    sign[1] = (plane & 2) != 0 ? -1.0 : 1.0;
-    sign[2] = 1.0;
 }
 
 /* One of the three <110> directions in a {111} plane, components 0 and +-1. */
@@ -75,20 +62,17 @@ static void line_110(const double sign[3], int number, double d[3])
     d[(number + 2) % 3] = -sign[(number + 2) % 3];
 }
 
-/* The <112> direction in the plane, perpendicular to the line_110 of the same number. */
-static void line_112(const double sign[3], int number, double d[3])
-{
-    memcpy(d, sign, 3 * sizeof d[0]);
-    d[number] = -2.0 * sign[number];
-}
-
-/* Draws a slip system: signs of the plane, the Burgers vector (length 1), and the plane's normal. */
+/* Draws a slip system: signs of one of the four {111} planes, whose normal is sign / sqrt(3), the Burgers vector
+ * (length 1), and the plane's normal. */
 static void draw_system(const dd_generator *generator, uint64_t object, double sign[3], double burgers[3],
                         double normal[3])
 {
+    const int plane = draw_below(generator, object, DRAW_PLANE, 4);
     double d[3];
 
-    plane_signs(draw_below(generator, object, DRAW_PLANE, 4), sign);
+    sign[0] = (plane & 1) != 0 ? -1.0 : 1.0;
+    sign[1] = (plane & 2) != 0 ? -1.0 : 1.0;
+    sign[2] = 1.0;
     line_110(sign, draw_below(generator, object, DRAW_BURGERS, 3), d);
     dd__unit(d, burgers);
     dd__unit(sign, normal);
@@ -96,15 +80,11 @@ static void draw_system(const dd_generator *generator, uint64_t object, double s
 
 /* --- frank-read: one straight leg with pinned ends --- */
 
-static void source_size(const dd_generator *generator, int *nlegs, double *longest)
+static double source_size(const dd_generator *generator, int *nlegs, double *longest)
 {
     *nlegs = 1;
     *longest = generator->value[DD_KEY_LENGTH];
-}
-
-static double source_extent(const dd_generator *generator)
-{
-    return generator->value[DD_KEY_LENGTH] / generator->value[DD_KEY_BOX];
+    return *longest / generator->value[DD_KEY_BOX];
 }
 
 static void source_make(const dd_generator *generator, uint64_t object, dd_outline *outline)
@@ -118,25 +98,19 @@ static void source_make(const dd_generator *generator, uint64_t object, dd_outli
     dd_v3_cross(outline->normal[0], outline->burgers, across);
     for (int end = 0; end < 2; end++) {
         double *x = outline->corner[end], to = end == 0 ? -half : half;
-        memcpy(x, centre, sizeof centre);
-        dd__add(x, to * cos(angle), outline->burgers);
+        dd_v3_along(centre, to * cos(angle), outline->burgers, x);
         dd__add(x, to * sin(angle), across);
     }
 }
 
-static const dd_shape shape_frank_read = {
-    .closed = false, .size = source_size, .extent = source_extent, .least_pieces = 2, .make = source_make};
+static const dd_shape shape_frank_read = {false, 2, source_size, source_make};
 
 /* --- loops: closed polygons in the plane across their Burgers vector, which glide along it --- */
 
-static void loop_size(const dd_generator *generator, int *nlegs, double *longest)
+static double loop_size(const dd_generator *generator, int *nlegs, double *longest)
 {
     *nlegs = (int)generator->value[DD_KEY_SIDES];
     *longest = 2.0 * generator->value[DD_KEY_RADIUS] * sin(PI / *nlegs);
-}
-
-static double loop_extent(const dd_generator *generator)
-{
     return 4.0 * generator->value[DD_KEY_RADIUS] / generator->value[DD_KEY_BOX];
 }
 
@@ -158,9 +132,7 @@ static void rhombus(const double d[3], double side, double corner[4][3])
         dd__unit(across, edge[e]);
     }
     if (dd_v3_dot(edge[0], edge[1]) < 0.0) {
-        for (int i = 0; i < 3; i++) {
-            edge[1][i] = -edge[1][i];
-        }
+        dd_v3_scale(-1.0, edge[1]);
     }
     for (int k = 0; k < 4; k++) {
         memset(corner[k], 0, sizeof corner[k]);
@@ -187,26 +159,19 @@ static void loop_make(const dd_generator *generator, uint64_t object, dd_outline
         }
     }
     for (int k = 0; k <= sides; k++) {
-        memcpy(outline->corner[k], centre, sizeof centre);
-        dd__add(outline->corner[k], 1.0, corner[k % sides]);
+        dd_v3_along(centre, 1.0, corner[k % sides], outline->corner[k]);
     }
     for (int k = 0; k < sides; k++) {
         double leg[3], n[3];
-        memcpy(leg, corner[(k + 1) % sides], sizeof leg);
-        dd__add(leg, -1.0, corner[k]);
+        dd_v3_minus(corner[(k + 1) % sides], corner[k], leg);
         dd_v3_cross(outline->burgers, leg, n);
         dd__unit(n, outline->normal[k]);
     }
     /* Interstitial or vacancy loops. */
-    if (draw_below(generator, object, DRAW_SIGN, 2) == 1) {
-        for (int i = 0; i < 3; i++) {
-            outline->burgers[i] = -outline->burgers[i];
-        }
-    }
+    dd_v3_scale(draw_below(generator, object, DRAW_SIGN, 2) == 1 ? -1.0 : 1.0, outline->burgers);
 }
 
-static const dd_shape shape_loops = {
-    .closed = true, .size = loop_size, .extent = loop_extent, .least_pieces = 1, .make = loop_make};
+static const dd_shape shape_loops = {true, 1, loop_size, loop_make};
 
 /* --- lines and chains: from a place to its image in another box, in a {111} plane --- */
 
@@ -223,24 +188,24 @@ static void draw_line(const dd_generator *generator, uint64_t object, bool along
 
     draw_system(generator, object, sign, outline->burgers, outline->normal[0]);
     draw_place(generator, object, place);
-    if (along_112) {
-        line_112(sign, number, d);
-    } else {
-        line_110(sign, number, d);
+    line_110(sign, number, d);
+    if (along_112) { /* perpendicular to it, in the plane */
+        dd_v3_copy(d, sign);
+        d[number] = -2.0 * sign[number];
     }
     for (int k = 0; k <= nlegs; k++) {
-        memcpy(outline->corner[k], place, sizeof place);
-        dd__add(outline->corner[k], generator->value[DD_KEY_BOX] * k / nlegs, d);
-    }
-    for (int k = 1; k < nlegs; k++) {
-        memcpy(outline->normal[k], outline->normal[0], sizeof outline->normal[k]);
+        dd_v3_along(place, generator->value[DD_KEY_BOX] * k / nlegs, d, outline->corner[k]);
+        if (k > 0 && k < nlegs) {
+            dd_v3_copy(outline->normal[k], outline->normal[0]);
+        }
     }
 }
 
-static void line_size(const dd_generator *generator, int *nlegs, double *longest)
+static double line_size(const dd_generator *generator, int *nlegs, double *longest)
 {
     *nlegs = 1;
     *longest = line_length(generator, generator->value[DD_KEY_ALONG] > 0.0);
+    return 0.0;
 }
 
 static void line_make(const dd_generator *generator, uint64_t object, dd_outline *outline)
@@ -248,8 +213,7 @@ static void line_make(const dd_generator *generator, uint64_t object, dd_outline
     draw_line(generator, object, generator->value[DD_KEY_ALONG] > 0.0, 1, outline);
 }
 
-static const dd_shape shape_lines = {
-    .closed = true, .size = line_size, .extent = NULL, .least_pieces = 1, .make = line_make};
+static const dd_shape shape_lines = {true, 1, line_size, line_make};
 
 /* Largest distance of a corner from the straight line, to either side. */
 static double chain_spread(const dd_generator *generator)
@@ -257,10 +221,11 @@ static double chain_spread(const dd_generator *generator)
     return generator->value[DD_KEY_SPREAD] * line_length(generator, false) / generator->value[DD_KEY_CORNERS];
 }
 
-static void chain_size(const dd_generator *generator, int *nlegs, double *longest)
+static double chain_size(const dd_generator *generator, int *nlegs, double *longest)
 {
     *nlegs = (int)generator->value[DD_KEY_CORNERS];
     *longest = hypot(line_length(generator, false) / *nlegs, 2.0 * chain_spread(generator));
+    return 0.0;
 }
 
 static void chain_make(const dd_generator *generator, uint64_t object, dd_outline *outline)
@@ -270,18 +235,16 @@ static void chain_make(const dd_generator *generator, uint64_t object, dd_outlin
     double along[3], across[3];
 
     draw_line(generator, object, false, nlegs, outline);
-    memcpy(along, outline->corner[nlegs], sizeof along);
-    dd__add(along, -1.0, outline->corner[0]);
+    dd_v3_minus(outline->corner[nlegs], outline->corner[0], along);
     dd_v3_cross(outline->normal[0], along, across);
     dd__unit(across, across);
     for (int k = 0; k <= nlegs; k++) {
-        double off = spread * (2.0 * draw_uniform(generator, object, DRAW_CORNER + k % nlegs) - 1.0);
-        dd__add(outline->corner[k], off, across);
+        const double u = eqp_random_uniform(generator->seed, object, DRAW_CORNER + (uint64_t)(k % nlegs));
+        dd__add(outline->corner[k], spread * (2.0 * u - 1.0), across);
     }
 }
 
-static const dd_shape shape_chains = {
-    .closed = true, .size = chain_size, .extent = NULL, .least_pieces = 1, .make = chain_make};
+static const dd_shape shape_chains = {true, 1, chain_size, chain_make};
 
 #define MOST 9007199254740992.0 /* 2^53: tags are exact in a double */
 #define LARGEST_SHARE 0.25      /* of the box's edge that a segment may have */
@@ -349,9 +312,9 @@ static int64_t count_pieces(const dd_generator *generator, int *nlegs)
     const dd_shape *shape = shape_of(generator);
     double longest;
 
-    shape->size(generator, nlegs, &longest);
+    (void)shape->size(generator, nlegs, &longest);
     /* Slightly more than enough, so that rounding makes no segment longer than the limit. */
-    int64_t pieces = (int64_t)ceil(longest / dd_generator_maxseg(generator) * (1.0 + 1e-6));
+    const int64_t pieces = (int64_t)ceil(longest / dd_generator_maxseg(generator) * (1.0 + 1e-6));
     return pieces > shape->least_pieces ? pieces : shape->least_pieces;
 }
 
@@ -372,21 +335,20 @@ int64_t dd_generator_nodes(const dd_generator *generator)
 static int check(const dd_generator *generator, eqp_message *message)
 {
     const app_recipe_kind *kind = generator->kind;
+    double longest;
+    int nlegs;
 
     if (!app_recipe_valid(generator)) {
         eqp_message_set(message, "%s: a value is out of its range", kind->name);
-        return EQP_ERR_ARGUMENT;
-    }
-    if (shape_of(generator)->extent != NULL && shape_of(generator)->extent(generator) > 1.0) {
+    } else if (shape_of(generator)->size(generator, &nlegs, &longest) > 1.0) {
         eqp_message_set(message, "%s: %s=%g is too large for box=%g", kind->name, kind->key[DD_KEY_OWN].name,
                         generator->value[DD_KEY_OWN], generator->value[DD_KEY_BOX]);
-        return EQP_ERR_ARGUMENT;
-    }
-    if ((double)dd_generator_nodes(generator) * generator->value[DD_KEY_N] > MOST) {
+    } else if ((double)dd_generator_nodes(generator) * generator->value[DD_KEY_N] > MOST) {
         eqp_message_set(message, "%s: more nodes than can be numbered", kind->name);
-        return EQP_ERR_ARGUMENT;
+    } else {
+        return EQP_OK;
     }
-    return EQP_OK;
+    return EQP_ERR_ARGUMENT;
 }
 
 int dd_generator_parse(const char *text, dd_generator *generator, eqp_message *message)
@@ -412,14 +374,16 @@ typedef struct plan {
     double low[3], box[3];
 } plan;
 
-static int add_arm(dd_node *node, dd_tag tag, double sense, const double burgers[3], const double normal[3])
+/* Arm of node k towards the next node or (sense -1) the previous one, along a leg. */
+static int add_arm(const plan *p, const dd_outline *outline, int64_t k, int sense, int leg, dd_node *node)
 {
+    const int64_t to = (k + sense + p->nodes) % p->nodes;
     dd_arm *arm;
     int code;
 
-    EQP_TRY(dd_node_add_arm(node, tag, &arm));
-    dd__add(arm->burgers, sense, burgers);
-    dd__add(arm->normal, 1.0, normal);
+    EQP_TRY(dd_node_add_arm(node, p->first + (dd_tag)to, &arm));
+    dd__add(arm->burgers, sense, outline->burgers);
+    dd__add(arm->normal, 1.0, outline->normal[leg]);
 done:
     return code;
 }
@@ -428,6 +392,7 @@ static int add_node(const plan *p, const dd_outline *outline, int64_t k, dd_netw
 {
     const int64_t last = p->nodes - 1;
     const int leg = k / p->pieces < p->nlegs ? (int)(k / p->pieces) : p->nlegs - 1;
+    const int before = (int)((k > 0 ? k - 1 : last) / p->pieces); /* leg of the segment before node k */
     const double part = (double)(k - leg * p->pieces) / (double)p->pieces;
     dd_node node = {.tag = p->first + (dd_tag)k};
     int code = EQP_OK;
@@ -437,24 +402,16 @@ static int add_node(const plan *p, const dd_outline *outline, int64_t k, dd_netw
         x -= p->box[i] * floor((x - p->low[i]) / p->box[i]);
         node.x[i] = x < p->low[i] + p->box[i] ? x : p->low[i];
     }
+    node.constraint = !p->closed && (k == 0 || k == last) ? DD_PINNED : DD_FREE;
     if (p->closed || k > 0) {
-        /* The segment before node k belongs to the leg that ends there. */
-        int before = (int)((k > 0 ? k - 1 : last) / p->pieces);
-        code =
-            add_arm(&node, p->first + (dd_tag)(k > 0 ? k - 1 : last), -1.0, outline->burgers, outline->normal[before]);
+        EQP_TRY(add_arm(p, outline, k, -1, before, &node));
     }
-    if (code == EQP_OK && (p->closed || k < last)) {
-        code = add_arm(&node, p->first + (dd_tag)(k < last ? k + 1 : 0), 1.0, outline->burgers, outline->normal[leg]);
+    if (p->closed || k < last) {
+        EQP_TRY(add_arm(p, outline, k, 1, leg, &node));
     }
-    if (!p->closed && (k == 0 || k == last)) {
-        node.constraint = DD_PINNED;
-    }
-    if (code == EQP_OK) {
-        code = dd_network_add(network, &node);
-    }
-    if (code != EQP_OK) {
-        dd_node_free(&node);
-    }
+    EQP_TRY(dd_network_add(network, &node));
+done:
+    dd_node_free(&node);
     return code;
 }
 

@@ -6,22 +6,6 @@
 #include <equipoise/error.h>
 
 #include <math.h>
-#include <string.h>
-
-void dd_swept_area(const double x1[3], const double x2[3], const double y1[3], const double y2[3], double area[3])
-{
-    double one[3], other[3], product[3];
-
-    /* Half the product of the diagonals equals the triangles' sum, with less cancellation. */
-    for (int i = 0; i < 3; i++) {
-        one[i] = y2[i] - x1[i];
-        other[i] = y1[i] - x2[i];
-    }
-    dd_v3_cross(one, other, product);
-    for (int i = 0; i < 3; i++) {
-        area[i] = 0.5 * product[i];
-    }
-}
 
 /* Components of a symmetric tensor, in order. */
 static const int row[6] = {0, 1, 2, 1, 2, 0}, column[6] = {0, 1, 2, 2, 0, 1};
@@ -37,37 +21,26 @@ void dd_strain_slip(const double area[9], double volume, double strain[6], doubl
     }
 }
 
-void dd_strain_add(const double burgers[3], const double area[3], double volume, double strain[6], double spin[3])
+void dd_strain_sweep(const dd_segment *before, const dd_segment *after, double volume, double strain[6], double spin[3])
 {
-    double product[9];
+    double one[3], other[3], area[3], product[9];
 
+    /* Half the product of the diagonals equals the triangles' sum, with less cancellation. */
+    dd_v3_minus(after->x2, before->x1, one);
+    dd_v3_minus(after->x1, before->x2, other);
+    dd_v3_cross(one, other, area);
     for (int k = 0; k < 9; k++) {
-        product[k] = burgers[k / 3] * area[k % 3];
+        product[k] = before->burgers[k / 3] * (0.5 * area[k % 3]);
     }
     dd_strain_slip(product, volume, strain, spin);
 }
 
-void dd_strain_sweep(int64_t n, const dd_segment *before, const dd_segment *after, double volume, double strain[6],
-                     double spin[3])
+double dd_segment_length(const dd_segment *segment)
 {
-    for (int64_t k = 0; k < n; k++) {
-        double area[3];
-        dd_swept_area(before[k].x1, before[k].x2, after[k].x1, after[k].x2, area);
-        dd_strain_add(before[k].burgers, area, volume, strain, spin);
-    }
-}
+    double way[3];
 
-double dd_segments_length(int64_t n, const dd_segment *segment)
-{
-    double total = 0.0;
-
-    for (int64_t k = 0; k < n; k++) {
-        double way[3];
-        memcpy(way, segment[k].x2, sizeof way);
-        dd__add(way, -1.0, segment[k].x1);
-        total += dd_v3_length(way);
-    }
-    return total;
+    dd_v3_minus(segment->x2, segment->x1, way);
+    return dd_v3_length(way);
 }
 
 int dd_loading_init(dd_loading *loading, dd_loading_kind kind, const dd_medium *medium, double rate,

@@ -13,23 +13,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Area vector that a segment sweeps from x1 x2 to y1 y2: that of the triangles x1 x2 y2 and x1 y2 y1, and of any other
- * surface with the same edge. All four points are images next to each other. */
-void dd_swept_area(const double x1[3], const double x2[3], const double y1[3], const double y2[3], double area[3]);
-
-/* strain += (b A + A b) / (2 V), and spin += (b A - A b) / (2 V), its components yz zx xy; spin may be NULL. */
-void dd_strain_add(const double burgers[3], const double area[3], double volume, double strain[6], double spin[3]);
-
-/* Adds the strain of n segments that move from before to after; the Burgers vectors of `before` count. Each pair of
- * ends are images next to each other. Sums over parts of the segments (ranks) add up. O(n). */
-void dd_strain_sweep(int64_t n, const dd_segment *before, const dd_segment *after, double volume, double strain[6],
+/* Adds the strain of a segment that moves: strain += (b A + A b) / (2 V), and spin += (b A - A b) / (2 V), its
+ * components yz zx xy; spin may be NULL. A is the area vector of the triangles x1 x2 y2 and x1 y2 y1 and of any other
+ * surface with the same edge; the ends are images next to each other, and b is that of `before`. */
+void dd_strain_sweep(const dd_segment *before, const dd_segment *after, double volume, double strain[6],
                      double spin[3]);
 
 /* The same for area[3 i + j], sums of b_i A_j, such as those of dd_slip_end(). */
 void dd_strain_slip(const double area[9], double volume, double strain[6], double spin[3]);
 
-/* Total length; divided by the volume, the density. O(n). */
-double dd_segments_length(int64_t n, const dd_segment *segment);
+double dd_segment_length(const dd_segment *segment);
 
 typedef enum dd_loading_kind { DD_CREEP, DD_STRAIN_RATE } dd_loading_kind;
 

@@ -208,26 +208,18 @@ static void empty_slot(dd_network *network, int64_t s)
     }
 }
 
-void dd_network_take(dd_network *network, int64_t place, dd_node *node)
+void dd_network_remove(dd_network *network, int64_t place)
 {
     const int64_t last = network->n - 1;
 
     empty_slot(network, slot_of(network, network->node[place].tag));
-    *node = network->node[place];
+    dd_node_free(&network->node[place]);
     if (place != last) {
         const int64_t s = slot_of(network, network->node[last].tag);
         network->node[place] = network->node[last];
         network->slot[s] = place + 1;
     }
     network->n--;
-}
-
-void dd_network_remove(dd_network *network, int64_t place)
-{
-    dd_node node;
-
-    dd_network_take(network, place, &node);
-    dd_node_free(&node);
 }
 
 static int compare_tags(const void *left, const void *right)
@@ -273,21 +265,6 @@ dd_patch_node *dd_patch_find(dd_patch *patch, dd_tag tag)
         }
     }
     return NULL;
-}
-
-int dd_patch_add(dd_patch *patch, const dd_node *node)
-{
-    dd_patch_node *at = &patch->at[patch->n];
-    int code;
-
-    if (patch->n == DD_PATCH_NODES) {
-        return EQP_ERR_OVERFLOW;
-    }
-    *at = (dd_patch_node){.changed = false};
-    EQP_TRY(dd_node_copy(&at->node, node));
-    patch->n++;
-done:
-    return code;
 }
 
 void dd_patch_offset(const dd_patch *patch, const double from[3], const double to[3], double offset[3])

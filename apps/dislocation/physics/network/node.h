@@ -71,8 +71,6 @@ int64_t dd_network_find(const dd_network *network, dd_tag tag);
  * error the caller keeps the node. */
 int dd_network_add(dd_network *network, dd_node *node);
 void dd_network_remove(dd_network *network, int64_t place);
-/* Removes the node at a place and passes it to the caller. */
-void dd_network_take(dd_network *network, int64_t place, dd_node *node);
 /* Rebuilds the hash table for nodes that were written into the array. EQP_OK or EQP_ERR_MEMORY. */
 int dd_network_index(dd_network *network);
 /* Sorts the nodes by tag. O(n log n). */
@@ -106,8 +104,6 @@ void dd_patch_init(dd_patch *patch, const double low[3], const double box[3]);
 void dd_patch_free(dd_patch *patch);
 /* The node of a tag; NULL: not in the patch, or deleted. */
 dd_patch_node *dd_patch_find(dd_patch *patch, dd_tag tag);
-/* Adds a copy. EQP_OK, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW when it is full. */
-int dd_patch_add(dd_patch *patch, const dd_node *node);
 /* from - to by the nearest periodic image. */
 void dd_patch_offset(const dd_patch *patch, const double from[3], const double to[3], double offset[3]);
 

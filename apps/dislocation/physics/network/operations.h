@@ -176,7 +176,7 @@ int dd_cross_slip(dd_patch *patch, const dd_rules *rules, const dd_mover *mover,
 /* ---- The area that an operation on a patch sweeps. Of the segments before and after it those that differ bound a
  * surface: Burgers vectors are conserved at every node, so the sum over segments of b (x) A, A the triangle of a
  * segment and any one point, old ones minus new ones, is that of the surface whatever the point. Segments are straight,
- * so it is exact. The sense is that of dd_swept_area(). */
+ * so it is exact. The sense is that of dd_strain_sweep(). */
 
 /* Owner first. */
 typedef struct dd_slip_segment {
