@@ -52,12 +52,12 @@ static void row(bool hashed, int64_t per_unit, int64_t sharing)
         first[i] = i * per_unit;
     }
     for (int r = 0; r < REPETITIONS; r++) {
-        eqp_hypergraph *graph = NULL;
+        eqp_hypergraph graph = {0};
         double start = eqp_cpu_seconds();
-        bench_check(eqp__hypergraph_create(n, NULL, first, pin, &graph), "cannot build the hypergraph");
+        bench_check(eqp__hypergraph_create(n, first, pin, &graph), "cannot build the hypergraph");
         bench_times_add_since(&create, start);
-        nedges = eqp__hypergraph_arrays(graph).nedges;
-        eqp__hypergraph_free(graph);
+        nedges = graph.nedges;
+        eqp__hypergraph_free(&graph);
         if (r < 3) {
             memcpy(copy, pin, (size_t)npins * sizeof *pin);
             start = eqp_cpu_seconds();

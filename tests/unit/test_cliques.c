@@ -11,11 +11,11 @@
 #define MANY 300
 
 /* Random pins with duplicates, and a weight for every id; id 0 weighs nothing. */
-static eqp_hypergraph *draw_pins(int64_t n, int64_t npins, double (*weight_of)(int64_t id))
+static eqp_hypergraph draw_pins(int64_t n, int64_t npins, double (*weight_of)(int64_t id))
 {
-    int64_t *first = calloc((size_t)n + 1, sizeof *first), *pin = calloc((size_t)(n * npins), sizeof *pin), id[IDS];
-    double weight[IDS];
-    eqp_hypergraph *graph = NULL;
+    int64_t *first = calloc((size_t)n + 1, sizeof *first), *pin = calloc((size_t)(n * npins), sizeof *pin);
+    eqp__pin table[IDS];
+    eqp_hypergraph graph = {0};
 
     assert_true(first != NULL && pin != NULL);
     for (int64_t i = 0; i < n * npins; i++) {
@@ -25,11 +25,10 @@ static eqp_hypergraph *draw_pins(int64_t n, int64_t npins, double (*weight_of)(i
         first[i] = i * npins;
     }
     for (int64_t k = 0; k < IDS; k++) {
-        id[k] = k;
-        weight[k] = weight_of(k);
+        table[k] = (eqp__pin){k, weight_of(k)};
     }
-    assert_ok(eqp__hypergraph_create(n, NULL, first, pin, &graph));
-    eqp__hypergraph_weigh(graph, IDS, id, weight);
+    assert_ok(eqp__hypergraph_create(n, first, pin, &graph));
+    eqp__hypergraph_weigh(&graph, IDS, table);
     free(first);
     free(pin);
     return graph;
@@ -61,8 +60,7 @@ static double weight_between(const eqp__links *links, int64_t i, int64_t j)
 
 TEST(small_cliques_are_whole)
 {
-    eqp_hypergraph *pins = draw_pins(ITEMS, 4, rising);
-    const eqp_hypergraph_view g = eqp__hypergraph_arrays(pins);
+    eqp_hypergraph g = draw_pins(ITEMS, 4, rising);
     eqp__links links = {.first = NULL};
     double expected[ITEMS][ITEMS] = {{0}};
 
@@ -74,7 +72,7 @@ TEST(small_cliques_are_whole)
             }
         }
     }
-    assert_ok(eqp__links_of_cliques(pins, 1, &links));
+    assert_ok(eqp__links_of_cliques(&g, 1, &links));
     for (int64_t i = 0; i < ITEMS; i++) {
         for (int64_t j = 0; j < ITEMS; j++) {
             assert_true(fabs(weight_between(&links, i, j) - (i == j ? 0 : expected[i][j])) < 1e-12);
@@ -84,19 +82,18 @@ TEST(small_cliques_are_whole)
         }
     }
     eqp__links_free(&links);
-    eqp__hypergraph_free(pins);
+    eqp__hypergraph_free(&g);
 }
 
 /* All items touch nearly all ids: every clique has more than 128 items, each of which keeps eight edges. */
 TEST(large_cliques_are_thinned_out_alike_at_both_ends)
 {
-    eqp_hypergraph *pins = draw_pins(MANY, 40, one);
-    const eqp_hypergraph_view g = eqp__hypergraph_arrays(pins);
+    eqp_hypergraph g = draw_pins(MANY, 40, one);
     eqp__links links = {.first = NULL}, again = {.first = NULL}, other = {.first = NULL};
 
-    assert_ok(eqp__links_of_cliques(pins, 1, &links));
-    assert_ok(eqp__links_of_cliques(pins, 1, &again));
-    assert_ok(eqp__links_of_cliques(pins, 2, &other));
+    assert_ok(eqp__links_of_cliques(&g, 1, &links));
+    assert_ok(eqp__links_of_cliques(&g, 1, &again));
+    assert_ok(eqp__links_of_cliques(&g, 2, &other));
     for (int64_t i = 0; i < MANY; i++) {
         double expected = 0, sum = 0;
         for (int64_t k = g.vertex_first[i]; k < g.vertex_first[i + 1]; k++) {
@@ -117,20 +114,20 @@ TEST(large_cliques_are_thinned_out_alike_at_both_ends)
     eqp__links_free(&links);
     eqp__links_free(&again);
     eqp__links_free(&other);
-    eqp__hypergraph_free(pins);
+    eqp__hypergraph_free(&g);
 }
 
 TEST(nothing_shared_is_no_edge)
 {
     const int64_t first[] = {0, 1, 2}, pin[] = {3, 4};
-    eqp_hypergraph *pins = NULL;
+    eqp_hypergraph g = {0};
     eqp__links links = {.first = NULL};
 
-    assert_ok(eqp__hypergraph_create(2, NULL, first, pin, &pins));
-    assert_ok(eqp__links_of_cliques(pins, 1, &links));
+    assert_ok(eqp__hypergraph_create(2, first, pin, &g));
+    assert_ok(eqp__links_of_cliques(&g, 1, &links));
     assert_int_equal(links.first[2], 0);
     eqp__links_free(&links);
-    eqp__hypergraph_free(pins);
+    eqp__hypergraph_free(&g);
 }
 
 static int link_cliques(void *pins)
@@ -144,8 +141,8 @@ static int link_cliques(void *pins)
 
 TEST(every_allocation_may_fail)
 {
-    eqp_hypergraph *pins = draw_pins(ITEMS, 4, rising);
+    eqp_hypergraph g = draw_pins(ITEMS, 4, rising);
 
-    assert_true(failing_malloc_sweep(link_cliques, pins, EQP_ERR_MEMORY) > 0);
-    eqp__hypergraph_free(pins);
+    assert_true(failing_malloc_sweep(link_cliques, &g, EQP_ERR_MEMORY) > 0);
+    eqp__hypergraph_free(&g);
 }

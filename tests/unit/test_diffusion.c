@@ -7,7 +7,6 @@
 #include "unit.h"
 
 FREES(eqp_part_graph, eqp__part_graph_free)
-FREES(eqp_hypergraph, eqp__hypergraph_free)
 
 enum { CHAIN = 8, STEPS = 64, EDGE = 20, CELLS = EDGE * EDGE, PARTS = 12 };
 
@@ -339,7 +338,7 @@ static int run_all(void *user)
     const int64_t pin_first[] = {0, 1, 2, 3}, pin[] = {4, 4, 4};
     const eqp_diffusion_options options = five_percent();
     eqp_part_graph *graph = NULL;
-    eqp_hypergraph *pins = NULL;
+    eqp_hypergraph pins = {0};
     eqp__links near = {.first = NULL}, shared = {.first = NULL};
     double load_max[STEPS], moved_max[STEPS];
     int part[CELLS];
@@ -351,11 +350,11 @@ static int run_all(void *user)
     EQP_TRY(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &steps));
     EQP_TRY(eqp__diffusion_move(&q.e, PARTS, &options, part));
     EQP_TRY(eqp__links_of_points(3, point, 2, &near));
-    EQP_TRY(eqp__hypergraph_create(3, NULL, pin_first, pin, &pins));
-    EQP_TRY(eqp__links_of_pins(pins, &shared));
+    EQP_TRY(eqp__hypergraph_create(3, pin_first, pin, &pins));
+    EQP_TRY(eqp__links_of_pins(&pins, &shared));
 done:
     eqp__part_graph_free(graph);
-    eqp__hypergraph_free(pins);
+    eqp__hypergraph_free(&pins);
     eqp__links_free(&near);
     eqp__links_free(&shared);
     return code;
@@ -396,16 +395,16 @@ TEST(near_items_are_linked)
 /* Pin 5 belongs to items 0, 2 and 3, pin 6 to 1 and 2, pin 7 to 3 alone. */
 TEST(pins_link_their_items_in_a_row)
 {
-    const int64_t first[] = {0, 1, 2, 4, 6}, pin[] = {5, 6, 5, 6, 7, 5}, id[] = {5, 6};
-    const double cost[] = {2, 3};
+    const int64_t first[] = {0, 1, 2, 4, 6}, pin[] = {5, 6, 5, 6, 7, 5};
+    const eqp__pin cost[] = {{5, 2}, {6, 3}};
     static const double expected[4][4] = {{0, 0, 2, 0}, {0, 0, 3, 0}, {2, 3, 0, 2}, {0, 0, 2, 0}};
     double found[4][4] = {{0}};
-    FREED(eqp_hypergraph) *graph = NULL;
+    FREED_BY(eqp__hypergraph_free) eqp_hypergraph graph = {0};
     eqp__links links = {.first = NULL};
 
-    assert_ok(eqp__hypergraph_create(4, NULL, first, pin, &graph));
-    eqp__hypergraph_weigh(graph, 2, id, cost);
-    assert_ok(eqp__links_of_pins(graph, &links));
+    assert_ok(eqp__hypergraph_create(4, first, pin, &graph));
+    eqp__hypergraph_weigh(&graph, 2, cost);
+    assert_ok(eqp__links_of_pins(&graph, &links));
     for (int64_t i = 0; i < 4; i++) {
         for (int64_t k = links.first[i]; k < links.first[i + 1]; k++) {
             found[i][links.edge[k]] += links.weight[k];

@@ -5,8 +5,6 @@
 
 #include <equipoise/more/random.h>
 
-FREES(eqp_hypergraph, eqp__hypergraph_free)
-
 #define UNITS 30
 #define IDS 25
 
@@ -68,11 +66,10 @@ TEST(edges_are_the_ids_that_two_units_share)
 {
     for (int round = 0; round < 300; round++) {
         units u;
-        FREED(eqp_hypergraph) *graph = NULL;
+        FREED_BY(eqp__hypergraph_free) eqp_hypergraph g = {0};
         int64_t n = below(UNITS + 1), shared = 0, pins = 0;
         draw_units(&u, n);
-        assert_ok(eqp__hypergraph_create(n, NULL, u.first, u.pin, &graph));
-        eqp_hypergraph_view g = eqp__hypergraph_arrays(graph);
+        assert_ok(eqp__hypergraph_create(n, u.first, u.pin, &g));
         for (int64_t k = 0; k < IDS; k++) {
             int64_t users = users_of(&u, n, k);
             shared += users > 1;
@@ -97,11 +94,10 @@ TEST(both_directions_hold_the_same_pins)
 {
     for (int round = 0; round < 300; round++) {
         units u;
-        FREED(eqp_hypergraph) *graph = NULL;
+        FREED_BY(eqp__hypergraph_free) eqp_hypergraph g = {0};
         int64_t n = below(UNITS + 1);
         draw_units(&u, n);
-        assert_ok(eqp__hypergraph_create(n, NULL, u.first, u.pin, &graph));
-        eqp_hypergraph_view g = eqp__hypergraph_arrays(graph);
+        assert_ok(eqp__hypergraph_create(n, u.first, u.pin, &g));
         assert_int_equal(g.vertex_first[0], 0);
         assert_int_equal(g.vertex_first[n], g.npins);
         for (int64_t v = 0; v < n; v++) {
@@ -159,14 +155,13 @@ TEST(any_spread_of_ids_makes_the_same_graph_as_a_plain_sort)
     for (int spread = 0; spread < SPREADS; spread++) {
         const int64_t n = MANY / PER_UNIT;
         int64_t e = 0, at = 0, kept = 0;
-        eqp_hypergraph *graph = NULL;
+        FREED_BY(eqp__hypergraph_free) eqp_hypergraph g = {0};
         for (int64_t k = 0; k < MANY; k++) {
             first[k / PER_UNIT + 1] = k + 1;
             pin[k] = spread_id(spread, (uint64_t)k);
             list[k] = (touch){pin[k], k / PER_UNIT};
         }
-        assert_ok(eqp__hypergraph_create(n, NULL, first, pin, &graph));
-        eqp_hypergraph_view g = eqp__hypergraph_arrays(graph);
+        assert_ok(eqp__hypergraph_create(n, first, pin, &g));
         qsort(list, MANY, sizeof list[0], compare_touches);
         for (int64_t k = 0; k < MANY; k++) { /* each once */
             if (kept == 0 || compare_touches(&list[k], &list[kept - 1]) != 0) {
@@ -188,48 +183,30 @@ TEST(any_spread_of_ids_makes_the_same_graph_as_a_plain_sort)
         assert_int_equal(e, g.nedges);
         assert_int_equal(at, g.npins);
         assert_int_equal(g.edge_first[e], at);
-        eqp__hypergraph_free(graph);
     }
 }
 
 TEST(edges_get_the_weights_of_their_ids)
 {
-    int64_t id[IDS];
-    double weight[IDS];
+    eqp__pin table[IDS];
 
     for (int64_t k = 0; k < IDS; k++) {
         int64_t at = k;
-        for (; at > 0 && id[at - 1] > id_of(k); at--) {
-            id[at] = id[at - 1];
+        for (; at > 0 && table[at - 1].id > id_of(k); at--) {
+            table[at] = table[at - 1];
         }
-        id[at] = id_of(k);
-    }
-    for (int64_t k = 0; k < IDS; k++) {
-        weight[k] = (double)(which_id(id[k]) + 2);
+        table[at] = (eqp__pin){id_of(k), (double)(k + 2)};
     }
     for (int round = 0; round < 300; round++) {
         units u;
-        FREED(eqp_hypergraph) *graph = NULL;
+        FREED_BY(eqp__hypergraph_free) eqp_hypergraph g = {0};
         int64_t n = below(UNITS + 1);
         draw_units(&u, n);
-        assert_ok(eqp__hypergraph_create(n, NULL, u.first, u.pin, &graph));
-        eqp__hypergraph_weigh(graph, IDS - 1, id, weight); /* the last id is not in the table */
-        const eqp_hypergraph_view g = eqp__hypergraph_arrays(graph);
+        assert_ok(eqp__hypergraph_create(n, u.first, u.pin, &g));
+        eqp__hypergraph_weigh(&g, IDS - 1, table); /* the last id is not in the table */
         for (int64_t e = 0; e < g.nedges; e++) {
-            assert_true(g.edge_weight[e] == (g.edge_id[e] == id[IDS - 1] ? 1 : (double)(which_id(g.edge_id[e]) + 2)));
+            const bool last = g.edge_id[e] == table[IDS - 1].id;
+            assert_true(g.edge_weight[e] == (last ? 1 : (double)(which_id(g.edge_id[e]) + 2)));
         }
     }
-}
-
-TEST(weights_of_units_are_kept)
-{
-    const double weight[3] = {0.5, 0, 7};
-    const int64_t first[4] = {0, 1, 2, 3}, pin[3] = {9, 9, INT64_MAX};
-    FREED(eqp_hypergraph) *graph = NULL;
-
-    assert_ok(eqp__hypergraph_create(3, weight, first, pin, &graph));
-    eqp_hypergraph_view g = eqp__hypergraph_arrays(graph);
-    assert_memory_equal(g.vertex_weight, weight, sizeof weight);
-    assert_int_equal(g.nedges, 1);
-    assert_int_equal(g.edge_id[0], 9);
 }

@@ -49,16 +49,24 @@ TEST(cuts_survive_failing_allocations)
     assert_int_equal(first[PARTS], N);
 }
 
-static eqp_hypergraph *graph;
+static eqp_hypergraph graph;
 
 static int build(void)
 {
-    return eqp__hypergraph_create(N, weight, pin_first, pin, &graph);
+    eqp_hypergraph made = {0};
+    const int code = eqp__hypergraph_create(N, pin_first, pin, &made);
+
+    if (code == EQP_OK) {
+        graph = made;
+    } else {
+        eqp__hypergraph_free(&made);
+    }
+    return code;
 }
 
 static int not_built(void)
 {
-    return !graph;
+    return graph.nvertices == 0;
 }
 
 static int part[N];
@@ -66,7 +74,7 @@ static eqp_repair_result result;
 
 static int repair(void)
 {
-    return eqp__parts_repair(N, weight, graph, PARTS, NULL, 0.01, part, &result);
+    return eqp__parts_repair(N, weight, &graph, PARTS, NULL, 0.01, part, &result);
 }
 
 static int not_repaired(void)
@@ -84,7 +92,7 @@ TEST(hypergraphs_and_repairs_survive_failing_allocations)
     fail_one_by_one(build, not_built);
     fail_one_by_one(repair, not_repaired);
     assert_true(result.moved > 0);
-    eqp__hypergraph_free(graph);
+    eqp__hypergraph_free(&graph);
 }
 
 static const int fresh[N] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}, now[N] = {1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0};

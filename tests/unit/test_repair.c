@@ -158,7 +158,7 @@ TEST(items_go_where_they_share_hyperedges)
     double weight[N];
     int part[N];
     int64_t first[N + 1], pin[N];
-    eqp_hypergraph *graph = NULL;
+    FREED_BY(eqp__hypergraph_free) eqp_hypergraph graph = {0};
     eqp_repair_result r;
 
     for (int i = 0; i < N; i++) {
@@ -169,13 +169,12 @@ TEST(items_go_where_they_share_hyperedges)
     }
     weight[30] = weight[31] = 12; /* keeps the neighbour along the curve full */
     first[N] = N;
-    assert_ok(eqp__hypergraph_create(N, weight, first, pin, &graph));
-    assert_ok(eqp__parts_repair(N, weight, graph, 4, NULL, 0.2, part, &r));
+    assert_ok(eqp__hypergraph_create(N, first, pin, &graph));
+    assert_ok(eqp__parts_repair(N, weight, &graph, 4, NULL, 0.2, part, &r));
     assert_true(loads_of(N, weight, 4, NULL, 0.2, part, &r).imbalance <= 0.2 + 1e-9);
     for (int i = 0; i < 30; i++) {
         assert_true(part[i] == 0 || (part[i] == 2 && i >= 10 && i < 20));
     }
-    eqp__hypergraph_free(graph);
 }
 
 TEST(no_part_stays_empty_where_items_suffice)

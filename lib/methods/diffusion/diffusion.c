@@ -191,19 +191,19 @@ static int diffuse(const eqp_balance_items *items, const eqp_balance_options *op
                    eqp_balance_result *result)
 {
     const eqp_diffusion_options diffusion = diffusion_of(options);
-    eqp_hypergraph *graph = NULL;
+    eqp_hypergraph graph = {0};
     eqp__links links = {.first = NULL};
     int code;
 
     (void)result;
     EQP_TRY(eqp__items_graph(items, &graph));
-    EQP_TRY(graph != NULL ? eqp__links_of_pins(graph, &links)
-                          : eqp__links_of_points(items->n, items->point, NEAREST, &links));
+    EQP_TRY(graph.nvertices > 0 ? eqp__links_of_pins(&graph, &links)
+                                : eqp__links_of_points(items->n, items->point, NEAREST, &links));
     const eqp_elements elements = {items->n, items->weight, part, links.first, links.edge, links.weight};
     EQP_TRY(eqp__diffusion_move(&elements, options->nparts, &diffusion, part));
 done:
     eqp__links_free(&links);
-    eqp__hypergraph_free(graph);
+    eqp__hypergraph_free(&graph);
     return code;
 }
 

@@ -108,11 +108,6 @@ int eqp__repair_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_bal
 int eqp__repair_cycle(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                       eqp_balance_result *result);
 
-typedef struct eqp__pin {
-    int64_t id;
-    double weight;
-} eqp__pin;
-
 /* Sorts pins by id and keeps the heaviest of each id; returns the number kept. Local. */
 int64_t eqp__pins_unique(int64_t n, eqp__pin *pin);
 
@@ -198,8 +193,8 @@ typedef int eqp__alone(const eqp_balance_items *items, const eqp_balance_options
 int eqp__gather_and_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                            unsigned columns, eqp__alone *alone, int *part, eqp_balance_result *result);
 
-/* Builds the hypergraph of the items' pins; the weight of an edge is the largest among its pins. *graph: owned by the
- * caller; unchanged if there are no pins. Local. */
-int eqp__items_graph(const eqp_balance_items *items, eqp_hypergraph **graph);
+/* Builds the hypergraph of the items' pins; the weight of an edge is the largest among its pins. Without pins the graph
+ * stays empty. The caller frees it, also after an error. Local. */
+int eqp__items_graph(const eqp_balance_items *items, eqp_hypergraph *graph);
 
 #endif

@@ -144,40 +144,23 @@ static int weigh_edges(const eqp_balance_items *items, eqp_hypergraph *graph)
 {
     const int64_t npins = items->pin_first[items->n];
     eqp__pin *list = NULL;
-    int64_t *id = NULL;
-    double *cost = NULL;
-    int code;
 
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(list, npins), EQP__ARRAY(id, npins), EQP__ARRAY(cost, npins)));
+    EQP__CHECK(eqp_array_create(&list, npins, sizeof *list));
     for (int64_t k = 0; k < npins; k++) {
         list[k] = (eqp__pin){items->pin[k], items->pin_weight[k]};
     }
-    const int64_t kept = eqp__pins_unique(npins, list);
-    for (int64_t k = 0; k < kept; k++) {
-        id[k] = list[k].id;
-        cost[k] = list[k].weight;
-    }
-    eqp__hypergraph_weigh(graph, kept, id, cost);
-done:
-    EQP__FREE(list, id, cost);
-    return code;
+    eqp__hypergraph_weigh(graph, eqp__pins_unique(npins, list), list);
+    free(list);
+    return EQP_OK;
 }
 
-int eqp__items_graph(const eqp_balance_items *items, eqp_hypergraph **graph)
+int eqp__items_graph(const eqp_balance_items *items, eqp_hypergraph *graph)
 {
-    eqp_hypergraph *made = NULL;
-    int code = EQP_OK;
-
     if (items->pin_first == NULL || items->pin_first[items->n] == 0) {
         return EQP_OK;
     }
-    EQP_TRY(eqp__hypergraph_create(items->n, items->weight, items->pin_first, items->pin, &made));
-    EQP_TRY(items->pin_weight != NULL ? weigh_edges(items, made) : EQP_OK);
-    *graph = made;
-    made = NULL;
-done:
-    eqp__hypergraph_free(made);
-    return code;
+    EQP__CHECK(eqp__hypergraph_create(items->n, items->pin_first, items->pin, graph));
+    return items->pin_weight != NULL ? weigh_edges(items, graph) : EQP_OK;
 }
 
 static int by_id_then_weight(const void *a, const void *b)

@@ -5,12 +5,6 @@
 
 #include <string.h>
 
-struct eqp_hypergraph {
-    int64_t nvertices, nedges, npins;
-    double *vertex_weight, *edge_weight;
-    int64_t *edge_id, *edge_first, *edge_vertex, *vertex_first, *vertex_edge;
-};
-
 typedef struct pin {
     int64_t id;
     int64_t vertex;
@@ -192,14 +186,10 @@ static void trim(int64_t **array, int64_t n)
 }
 
 /* Builds the edge list of every vertex, and the weights. */
-static int make_vertices(eqp_hypergraph *g, const double *weight)
+static int make_vertices(eqp_hypergraph *g)
 {
-    EQP__CHECK(EQP__ARRAYS(
-        {&g->vertex_weight, g->nvertices, sizeof(double)}, {&g->edge_weight, g->nedges, sizeof(double)},
-        {&g->vertex_first, g->nvertices + 1, sizeof(int64_t)}, {&g->vertex_edge, g->npins, sizeof(int64_t)}));
-    for (int64_t i = 0; i < g->nvertices; i++) {
-        g->vertex_weight[i] = weight ? weight[i] : 1;
-    }
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(g->edge_weight, g->nedges), EQP__ARRAY(g->vertex_first, g->nvertices + 1),
+                           EQP__ARRAY(g->vertex_edge, g->npins)));
     for (int64_t i = 0; i < g->npins; i++) {
         g->vertex_first[g->edge_vertex[i] + 1]++;
     }
@@ -217,57 +207,31 @@ static int make_vertices(eqp_hypergraph *g, const double *weight)
     return EQP_OK;
 }
 
-int eqp__hypergraph_create(int64_t n, const double *weight, const int64_t *pin_first, const int64_t *pins,
-                           eqp_hypergraph **graph)
+int eqp__hypergraph_create(int64_t n, const int64_t *pin_first, const int64_t *pins, eqp_hypergraph *graph)
 {
-    eqp_hypergraph *g = NULL;
-    int code;
-
-    EQP_TRY(eqp_array_create(&g, 1, sizeof *g));
-    g->nvertices = n;
-    EQP_TRY(make_edges(g, n, pin_first, pins));
-    trim(&g->edge_id, g->nedges);
-    trim(&g->edge_first, g->nedges);
-    trim(&g->edge_vertex, g->npins);
-    EQP_TRY(make_vertices(g, weight));
-    *graph = g;
-    return EQP_OK;
-done:
-    eqp__hypergraph_free(g);
-    return code;
+    graph->nvertices = n;
+    EQP__CHECK(make_edges(graph, n, pin_first, pins));
+    trim(&graph->edge_id, graph->nedges);
+    trim(&graph->edge_first, graph->nedges);
+    trim(&graph->edge_vertex, graph->npins);
+    return make_vertices(graph);
 }
 
-void eqp__hypergraph_weigh(eqp_hypergraph *graph, int64_t nids, const int64_t *id, const double *weight)
+void eqp__hypergraph_weigh(eqp_hypergraph *graph, int64_t n, const eqp__pin *table)
 {
-    for (int64_t i = 0, e = 0; i < nids && e < graph->nedges;) {
-        if (id[i] < graph->edge_id[e]) {
+    for (int64_t i = 0, e = 0; i < n && e < graph->nedges;) {
+        if (table[i].id < graph->edge_id[e]) {
             i++;
-        } else if (id[i] > graph->edge_id[e]) {
+        } else if (table[i].id > graph->edge_id[e]) {
             e++;
         } else {
-            graph->edge_weight[e++] = weight[i++];
+            graph->edge_weight[e++] = table[i++].weight;
         }
     }
 }
 
-eqp_hypergraph_view eqp__hypergraph_arrays(const eqp_hypergraph *g)
-{
-    return (eqp_hypergraph_view){.nvertices = g->nvertices,
-                                 .nedges = g->nedges,
-                                 .npins = g->npins,
-                                 .vertex_weight = g->vertex_weight,
-                                 .edge_weight = g->edge_weight,
-                                 .edge_id = g->edge_id,
-                                 .edge_first = g->edge_first,
-                                 .edge_vertex = g->edge_vertex,
-                                 .vertex_first = g->vertex_first,
-                                 .vertex_edge = g->vertex_edge};
-}
-
 void eqp__hypergraph_free(eqp_hypergraph *graph)
 {
-    if (graph) {
-        EQP__FREE(graph->vertex_weight, graph->edge_weight, graph->edge_id, graph->edge_first, graph->edge_vertex,
-                  graph->vertex_first, graph->vertex_edge, graph);
-    }
+    EQP__FREE(graph->edge_weight, graph->edge_id, graph->edge_first, graph->edge_vertex, graph->vertex_first,
+              graph->vertex_edge);
 }

@@ -36,23 +36,22 @@ static void put_edge(eqp__links *links, int64_t i, int64_t j, double weight)
     }
 }
 
-int eqp__links_of_pins(const eqp_hypergraph *graph, eqp__links *links)
+int eqp__links_of_pins(const eqp_hypergraph *g, eqp__links *links)
 {
-    const eqp_hypergraph_view g = eqp__hypergraph_arrays(graph);
-    const int64_t nedges = g.npins - g.nedges;
+    const int64_t nedges = g->npins - g->nedges;
 
-    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(links->first, g.nvertices + 1), EQP__ARRAY(links->edge, 2 * nedges),
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(links->first, g->nvertices + 1), EQP__ARRAY(links->edge, 2 * nedges),
                            EQP__ARRAY(links->weight, 2 * nedges)));
-    for (int64_t e = 0; e < g.nedges; e++) {
-        for (int64_t k = g.edge_first[e] + 1; k < g.edge_first[e + 1]; k++) {
-            links->first[g.edge_vertex[k - 1] + 1]++;
-            links->first[g.edge_vertex[k] + 1]++;
+    for (int64_t e = 0; e < g->nedges; e++) {
+        for (int64_t k = g->edge_first[e] + 1; k < g->edge_first[e + 1]; k++) {
+            links->first[g->edge_vertex[k - 1] + 1]++;
+            links->first[g->edge_vertex[k] + 1]++;
         }
     }
-    begin_lists(g.nvertices, links->first);
-    for (int64_t e = 0; e < g.nedges; e++) {
-        for (int64_t k = g.edge_first[e] + 1; k < g.edge_first[e + 1]; k++) {
-            put_edge(links, g.edge_vertex[k - 1], g.edge_vertex[k], g.edge_weight[e]);
+    begin_lists(g->nvertices, links->first);
+    for (int64_t e = 0; e < g->nedges; e++) {
+        for (int64_t k = g->edge_first[e] + 1; k < g->edge_first[e + 1]; k++) {
+            put_edge(links, g->edge_vertex[k - 1], g->edge_vertex[k], g->edge_weight[e]);
         }
     }
     return EQP_OK;

@@ -205,7 +205,7 @@ int eqp__parts_repair(int64_t n, const double *weight, const eqp_hypergraph *gra
     const bool fillable = before.empty && n > nparts - before.empty;
     if (fillable || before.imbalance > imbalance_tol + EQP__IMBALANCE_SLACK) {
         if (graph) {
-            m.graph = eqp__hypergraph_arrays(graph);
+            m.graph = *graph;
         }
         EQP_TRY(eqp__repair_open(&m, eqp__shares_reduce(nparts, share), imbalance_tol, part, before.total));
         EQP_TRY(run_stages(&m));
@@ -224,16 +224,16 @@ done:
 static int repair(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                   eqp_balance_result *result)
 {
-    eqp_hypergraph *graph = NULL;
+    eqp_hypergraph graph = {0};
     eqp_repair_result repaired;
     int code;
 
     EQP_TRY(eqp__items_graph(items, &graph));
-    EQP_TRY(eqp__parts_repair(items->n, items->weight, graph, options->nparts, options->share, options->imbalance_tol,
+    EQP_TRY(eqp__parts_repair(items->n, items->weight, &graph, options->nparts, options->share, options->imbalance_tol,
                               part, &repaired));
     result->repaired = repaired.moved;
 done:
-    eqp__hypergraph_free(graph);
+    eqp__hypergraph_free(&graph);
     return code;
 }
 

@@ -32,7 +32,7 @@ int eqp__parts_repair(int64_t n, const double *weight, const eqp_hypergraph *gra
 typedef struct eqp__repairing {
     int64_t n;
     const double *weight;
-    eqp_hypergraph_view graph; /* nvertices == 0: none */
+    eqp_hypergraph graph; /* borrowed; nvertices == 0: none */
     int nparts;
     double *scale; /* [nparts] load of the part in perfect balance: total x share */
     double *room;  /* [nparts] largest load within the tolerance */

@@ -199,7 +199,7 @@ static void shed_along_curve(eqp__repairing *m, int p)
 /* Hyperedge weight that an item shares with each part; returns the number of parts touched. */
 static int find_affinity(shed *s, int64_t item)
 {
-    const eqp_hypergraph_view *g = &s->m->graph;
+    const eqp_hypergraph *g = &s->m->graph;
     int ntouched = 0;
 
     for (int64_t k = g->vertex_first[item]; k < g->vertex_first[item + 1]; k++) {

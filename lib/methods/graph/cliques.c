@@ -13,7 +13,7 @@
 
 /* State of a pass over the items in ascending order. */
 typedef struct passing {
-    eqp_hypergraph_view g;
+    const eqp_hypergraph *g;
     int64_t *stride;    /* [edges][STRIDES] */
     int64_t *place;     /* [edges] position of the present item in the edge's list */
     double *weight;     /* [items] weight of the present item's edge to each item; 0: no edge */
@@ -23,14 +23,14 @@ typedef struct passing {
 
 static int passing_open(const eqp_hypergraph *graph, uint64_t seed, passing *p)
 {
-    p->g = eqp__hypergraph_arrays(graph);
-    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(p->stride, STRIDES * p->g.nedges), EQP__ARRAY(p->place, p->g.nedges),
-                           EQP__ARRAY(p->weight, p->g.nvertices), EQP__ARRAY(p->neighbour, p->g.nvertices)));
-    for (int64_t e = 0; e < p->g.nedges; e++) {
-        const int64_t most = (p->g.edge_first[e + 1] - p->g.edge_first[e] - 1) / 2;
+    p->g = graph;
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(p->stride, STRIDES * p->g->nedges), EQP__ARRAY(p->place, p->g->nedges),
+                           EQP__ARRAY(p->weight, p->g->nvertices), EQP__ARRAY(p->neighbour, p->g->nvertices)));
+    for (int64_t e = 0; e < p->g->nedges; e++) {
+        const int64_t most = (p->g->edge_first[e + 1] - p->g->edge_first[e] - 1) / 2;
         for (int s = 0; s < STRIDES; s++) {
             p->stride[STRIDES * e + s] =
-                1 + (int64_t)eqp_random_below(seed, (uint64_t)p->g.edge_id[e], (uint64_t)s, (uint64_t)most);
+                1 + (int64_t)eqp_random_below(seed, (uint64_t)p->g->edge_id[e], (uint64_t)s, (uint64_t)most);
         }
     }
     return EQP_OK;
@@ -47,9 +47,9 @@ static void add(passing *p, int64_t item, double weight)
 /* Adds the present item's neighbours in hyperedge e. */
 static void pass_edge(passing *p, int64_t e)
 {
-    const int64_t *item = p->g.edge_vertex + p->g.edge_first[e];
-    const int64_t k = p->g.edge_first[e + 1] - p->g.edge_first[e], at = p->place[e]++;
-    const double weight = p->g.edge_weight[e] / (double)(k - 1);
+    const int64_t *item = p->g->edge_vertex + p->g->edge_first[e];
+    const int64_t k = p->g->edge_first[e + 1] - p->g->edge_first[e], at = p->place[e]++;
+    const double weight = p->g->edge_weight[e] / (double)(k - 1);
 
     for (int64_t i = 0; i < k && k <= MOST_WHOLE; i++) {
         if (i != at) {
@@ -87,10 +87,10 @@ int eqp__links_of_cliques(const eqp_hypergraph *graph, uint64_t seed, eqp__links
     int code;
 
     EQP_TRY(passing_open(graph, seed, &p));
-    EQP_TRY(eqp_array_create(&links->first, p.g.nvertices + 1, sizeof *links->first));
-    for (int64_t v = 0; v < p.g.nvertices; v++) {
-        for (int64_t i = p.g.vertex_first[v]; i < p.g.vertex_first[v + 1]; i++) {
-            pass_edge(&p, p.g.vertex_edge[i]);
+    EQP_TRY(eqp_array_create(&links->first, p.g->nvertices + 1, sizeof *links->first));
+    for (int64_t v = 0; v < p.g->nvertices; v++) {
+        for (int64_t i = p.g->vertex_first[v]; i < p.g->vertex_first[v + 1]; i++) {
+            pass_edge(&p, p.g->vertex_edge[i]);
         }
         EQP_TRY(take_edges(&p, v, room, links));
     }

@@ -202,7 +202,7 @@ done:
 static int partition(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                      eqp_balance_result *result)
 {
-    eqp_hypergraph *pins = NULL;
+    eqp_hypergraph pins = {0};
     eqp__links links = {.first = NULL};
     metis_graph graph = {.n = 0, .nweights = items->phase_load != NULL ? options->nphases : 1};
     int code;
@@ -212,7 +212,7 @@ static int partition(const eqp_balance_items *items, const eqp_balance_options *
                                                 "balance: more pins than one rank takes: this method partitions on one")
                                      : EQP_OK);
     EQP_TRY(eqp__items_graph(items, &pins));
-    EQP_TRY(eqp__links_of_cliques(pins, options->seed, &links));
+    EQP_TRY(eqp__links_of_cliques(&pins, options->seed, &links));
     if (links.first[items->n] > 0) {
         EQP_TRY(make_graph(items, options, &links, &graph));
         eqp__links_free(&links); /* frees memory for METIS */
@@ -222,7 +222,7 @@ static int partition(const eqp_balance_items *items, const eqp_balance_options *
 done:
     EQP__FREE(graph.first, graph.edge, graph.edge_weight, graph.weight);
     eqp__links_free(&links);
-    eqp__hypergraph_free(pins);
+    eqp__hypergraph_free(&pins);
     return code;
 }
 
