@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of a balancer as bytes for a restart file. */
-#include "run/overhead.h"
 #include "run/run.h"
 
 #include "base/internal.h"

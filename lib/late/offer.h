@@ -7,7 +7,6 @@
 #ifndef EQUIPOISE_LATE_OFFER_H
 #define EQUIPOISE_LATE_OFFER_H
 
-#include "run/overhead.h"
 #include "run/run.h"
 
 #include <equipoise/more/lazy.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "run/calibration.h"
+#include "run/run.h"
 
 #include "base/internal.h"
 #include "decide/noise.h"

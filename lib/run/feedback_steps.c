@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "run/feedback_steps.h"
 #include "methods/feedback/feedback.h"
+#include "run/run.h"
 
 #include "base/internal.h"
 

@@ -3,16 +3,197 @@
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 
+#include "cost/costs.h"
 #include "decide/noise.h"
-#include "run/calibration.h"
-#include "run/feedback_steps.h"
-#include "run/overhead.h"
-#include "run/shares.h"
+#include "map/options.h"
 #include "whatif/automatic.h"
+
+#include <equipoise/balancer.h>
+#include <equipoise/more/methods.h>
 
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/* overhead.c. CPU seconds of a step outside interactions: a cost per particle held, per ghost, per byte sent and per
+ * rank, fitted to the busy seconds of steps that kept their map. */
+typedef struct eqp_overheads {
+    eqp_overhead nominal;
+    eqp_costs costs;
+    double scatter; /* sum of log(measured / expected seconds) of the busiest ranks; fades */
+    double steps;   /* number of these ranks; fades */
+} eqp_overheads;
+
+/* nominal: may be NULL. EQP_OK or EQP_ERR_ARGUMENT for costs out of range. */
+int eqp__overheads_init(eqp_overheads *o, const eqp_overhead *nominal);
+
+/* The fitted costs; before the first fit, the nominal ones. */
+eqp_overhead eqp__overheads_now(const eqp_overheads *o);
+
+/* Expected CPU seconds outside interactions of the rank with this row, in a step with this many evaluations. */
+double eqp__overheads_predict(const eqp_overheads *o, const eqp_rank_row *row, int64_t evaluations);
+
+/* Fits the costs again. rows: of all ranks, of a step that kept its map; rows without busy_seconds are left out. EQP_OK
+ * or EQP_ERR_DATA for seconds that are not finite. Local. Allocates nothing, since it runs after the ranks have agreed,
+ * when a single rank must not fail. */
+int eqp__overheads_learn(eqp_overheads *o, int nranks, const eqp_rank_row *rows, int64_t evaluations);
+
+/* Ratio of the busiest rank's seconds to the expected ones, from earlier steps; 1 without any. With scatter, the
+ * maximum over many ranks exceeds the largest of their means. */
+double eqp__overheads_factor(const eqp_overheads *o);
+
+/* Records a step: seconds of its busiest rank, and of the rank expected to be busiest; ignored unless both are > 0. */
+void eqp__overheads_scatter(eqp_overheads *o, double measured, double foretold);
+
+/* Copies to or from bytes, which must be long enough. */
+typedef struct eqp__cursor {
+    unsigned char *at;
+    bool reads;
+} eqp__cursor;
+
+void eqp__pass(eqp__cursor *c, void *data, size_t size);
+
+/* Sizes of a map's table: owners shared by positions of interactions, and paths through phases. */
+typedef struct eqp__table_size {
+    int64_t nshared, nunits, nphased, nphases;
+} eqp__table_size;
+
+eqp__table_size eqp__table_of(const eqp_map *map);
+size_t eqp__table_bytes(const eqp__table_size *size);
+
+/* True if such a table fits in `size` bytes; eqp__table_bytes() then cannot overflow. */
+bool eqp__can_be_table(const eqp__table_size *size, size_t bytes);
+void eqp__table_write(eqp__cursor *c, const eqp_map *map);
+
+/* Returns EQP_ERR_FORMAT unless the table is valid for this number of ranks. */
+int eqp__table_read(eqp__cursor *c, const eqp__table_size *size, int nranks, eqp_map **map);
+
+/* calibration.c. Factors that make the next map even in seconds of a step instead of counted work. Each rank's weights
+ * are scaled by its expected seconds, interactions plus overhead, over those of its interactions. If
+ * measured seconds differ from these by more than noise, the cost model is wrong, and measured seconds replace the
+ * expected ones.
+ * The state apart from the numbers per rank, which a restart file holds: */
+typedef struct eqp__kept_calibration {
+    int64_t steps;   /* since the last map */
+    int64_t active;  /* true if the present map was made with factors from measurements */
+    int64_t scaled;  /* true if the present map was made with factors */
+    int64_t in_vain; /* consecutive maps for an unpredicted imbalance that did not help */
+    double uneven;   /* expected imbalance of the previous map, overhead included */
+    double noise;    /* standard deviation of a rank's seconds per step, relative */
+    double before;   /* unpredicted imbalance when the last map was made because of it; 0: never */
+} eqp__kept_calibration;
+
+/* Zero, except for the members set by eqp__calibration_create(). */
+typedef struct eqp_calibration {
+    int nranks;
+    bool measures;
+    double tolerance; /* acceptable imbalance */
+    double *load;     /* [ranks] measured since the last map; NULL: no calibration. Owned, as are the next three */
+    double *model;    /* [ranks] predicted seconds of the work in the weights */
+    double *overhead; /* [ranks] expected overhead */
+    double *factor;   /* [ranks] for the present map */
+    double surely;    /* standard deviations beyond which a load is not noise */
+    eqp__kept_calibration now;
+} eqp_calibration;
+
+/* measures: factors may come from measurements. false_alarms: probability of mistaking noise for an error of the model.
+ * Local. EQP_OK or EQP_ERR_MEMORY. */
+int eqp__calibration_create(int nranks, double tolerance, bool measures, double false_alarms, eqp_calibration *made);
+void eqp__calibration_free(eqp_calibration *c);
+
+/* Records a step: rows [ranks]; noise: standard deviation of a rank's seconds, relative. Local; the same on all
+ * ranks. */
+void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows, double noise);
+
+/* True if a new map is due because ranks exceed their predictions by different amounts: averaged over some steps, by
+ * more than a twentieth of the mean and by more than noise explains. The wait doubles each time such a map does not
+ * help. */
+bool eqp__calibration_wants(const eqp_calibration *c);
+
+/* True if a map of this cost pays because of overhead: the present map was made without it, or with it and still leaves
+ * some. The gain counts for half of the remaining steps, since the map may be replaced earlier, or, where their number
+ * is unknown (INT64_MAX), for as many steps as the present map has lasted. */
+bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost);
+
+/* Factors for the weights of each rank's present items: [ranks], mean about 1, borrowed until the next call; NULL if
+ * all would be 1. After a map with measured factors the next map gets them too, since without them it would repeat
+ * the first map's error. Call it when a map is made; recording starts again. */
+const double *eqp__calibration_take(eqp_calibration *c);
+
+/* feedback_steps.c. Steps of a run by `feedback`: as long as its rule asks for them (eqp__feedback_check(), guarded);
+ * then back to the best cuts so far, until the policy wants another map. */
+typedef struct eqp_feedback_steps eqp_feedback_steps;
+
+/* Creates the state; *feedback stays NULL, which makes all calls below no-ops, for a run with another method and
+ * where work is handed out, since measured loads then do not describe the map. Only an automatic policy stops at its
+ * imbalance_tol. Local. EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY. */
+int eqp__feedback_steps_create(const eqp_balancer_options *options, int nranks, eqp_feedback_steps **feedback);
+void eqp__feedback_steps_free(eqp_feedback_steps *feedback);
+
+/* Records a step: rows [ranks], the same on all ranks. rebalanced: true in the first step with a new map. Local.
+ * EQP_OK, EQP_ERR_DATA for invalid loads. */
+int eqp__feedback_steps_record(eqp_feedback_steps *feedback, const eqp_rank_row *rows, bool rebalanced);
+
+/* True if feedback asks for a map before the next step, regardless of the policy. */
+bool eqp__feedback_steps_wants(const eqp_feedback_steps *feedback);
+
+/* Sets up the next map: by measured loads, so that no weights are needed, or, on the way back to the best division, by
+ * the number of particles each rank had then (borrowed until the next call). */
+void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_map_options *options);
+
+/* The steps so far; a restart file holds them. */
+typedef struct eqp__kept_feedback {
+    int64_t phase;
+    eqp_feedback_state state;
+} eqp__kept_feedback;
+
+void eqp__feedback_steps_keep(const eqp_feedback_steps *feedback, eqp__kept_feedback *kept);
+bool eqp__feedback_steps_can_be(const eqp__kept_feedback *kept);
+void eqp__feedback_steps_take_back(eqp_feedback_steps *feedback, const eqp__kept_feedback *kept);
+
+/* Passes one number per rank. */
+void eqp__feedback_steps_pass(eqp_feedback_steps *feedback, int nranks, eqp__cursor *c);
+
+/* True if measured seconds describe the ranks' work: all ranks have the same relative speed, and costs are not fixed
+ * (eqp_balancer_options.fixed_costs). Local. */
+bool eqp__rows_tell(int nranks, const eqp_rank_row *rows, bool fixed_costs);
+
+/* shares.c. Fraction of the work for each rank: equal, declared, or measured. */
+typedef struct eqp_rank_shares eqp_rank_shares;
+
+/* choice: borrowed. automatic: the policy decides when maps are made. Local, O(ranks). EQP_OK, EQP_ERR_ARGUMENT for
+ * speeds that do not fit the ranks, EQP_ERR_MEMORY. */
+int eqp__rank_shares_create(const eqp_share_options *choice, bool automatic, int nranks, eqp_rank_shares **shares);
+void eqp__rank_shares_free(eqp_rank_shares *shares);
+
+/* Records a step: rows [ranks], with the work of all its evaluations (a size is the work of one). Rows without work or
+ * with an invalid time are left out. Local. */
+void eqp__rank_shares_learn(eqp_rank_shares *shares, int64_t evaluations, const eqp_rank_row *rows);
+
+/* True if measured speeds differ from those of the present map by more than a tenth and by more than its granularity
+ * can resolve. A map is then due before the next step, regardless of the policy; after ten such maps in a row the
+ * waits grow. Always false unless the policy is automatic. */
+bool eqp__rank_shares_want(const eqp_rank_shares *shares);
+
+/* Renews the speeds for the next map from the recorded steps. Local; EQP_OK or EQP_ERR_MEMORY with unchanged speeds. */
+int eqp__rank_shares_renew(eqp_rank_shares *shares);
+
+/* Relative speeds by the last renewal, i.e. those of the present map. Borrowed until the next renewal. */
+eqp_part_speeds eqp__rank_shares_speeds(const eqp_rank_shares *shares);
+
+/* Numbers per rank in a restart file: its speed, its work and seconds since the last renewal, its last speed. */
+enum { EQP__SHARE_ROWS = 4 };
+
+/* Passes these for all ranks: [EQP__SHARE_ROWS][ranks]. Invalid numbers count as not measured. */
+void eqp__rank_shares_pass(eqp_rank_shares *shares, eqp__cursor *c);
+
+/* The remaining state, the same on all ranks; a restart file holds it. */
+typedef struct eqp__kept_shares {
+    int64_t maps;               /* consecutive maps made for different speeds */
+    int64_t steps, evaluations; /* since the last renewal */
+} eqp__kept_shares;
+
+eqp__kept_shares *eqp__rank_shares_kept(eqp_rank_shares *shares);
 
 /* After n unsuccessful trials in a row, other granularities are skipped for 2^n - 1 maps, n at most this, as losing
  * candidates of `auto` are. */

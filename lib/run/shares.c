@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "run/shares.h"
+#include "run/run.h"
 
 #include "base/internal.h"
 

@@ -43,13 +43,6 @@ static int64_t first_of(const world *w, int rank)
     return (int64_t)OWNERS * rank / w->size;
 }
 
-static void place_of(int64_t owner, double place[3])
-{
-    place[0] = (double)(owner / 2);
-    place[1] = 1000.0 * (double)(owner % 2);
-    place[2] = 0.0;
-}
-
 /* The t-th partner of an owner in its row, which is a ring. */
 static int64_t partner_of(int64_t owner, int t)
 {
@@ -69,15 +62,10 @@ static int64_t pairs_of_tile(const world *w, int64_t owner)
 static eqp_tile tile_of(const world *w, int64_t owner, int t)
 {
     const int64_t partner = partner_of(owner, t);
-    eqp_tile tile = {.weight = 1e9 * nominal[0] * (double)pairs_of_tile(w, owner), .pin = {partner, -1}};
-    double own[3], other[3];
 
-    place_of(owner, own);
-    place_of(partner, other);
-    for (int a = 0; a < 3; a++) {
-        tile.centroid[a] = 0.5 * (other[a] - own[a]);
-    }
-    return tile;
+    return (eqp_tile){.centroid = {0.5 * (double)(partner / 2 - owner / 2)}, /* both are in one row */
+                      .weight = 1e9 * nominal[0] * (double)pairs_of_tile(w, owner),
+                      .pin = {partner, -1}};
 }
 
 static int add_owner(const world *w, int64_t owner, eqp_survey *survey)
@@ -90,11 +78,11 @@ static int add_owner(const world *w, int64_t owner, eqp_survey *survey)
                       .at_home = owner - first_of(w, w->rank),
                       .bytes = BLOCK_BYTES,
                       .tag = w->rank,
+                      .centre = {(double)(owner / 2), 1000.0 * (double)(owner % 2), 0.0},
                       .count = {pairs_of_tile(w, owner) * PARTNERS},
                       .interactions = PARTNERS};
     int code = EQP_OK;
 
-    place_of(owner, made.centre);
     for (int64_t k = 0; survey->detail.count_pins && k < w->more && code == EQP_OK; k++) {
         code = eqp_survey_add_pin(survey, owner);
     }
@@ -163,6 +151,14 @@ static int trace(void *user, int nparts, const eqp_map *map, const eqp_placement
 
 static const eqp_choice_options usual = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0};
 
+static eqp_choice choice_of(const char *word)
+{
+    eqp_choice choice;
+
+    CHECK_EQUAL(eqp_choice_parse(NULL, &usual, word, &choice, NULL), EQP_OK);
+    return choice;
+}
+
 static void make_world(MPI_Comm comm, uint64_t seed, world *w)
 {
     *w = (world){.rank = mpi_test_rank(comm), .size = mpi_test_size(comm), .seed = seed};
@@ -214,6 +210,9 @@ static void forget(eqp_auto_result *answer)
     eqp__trials_free(1, &answer->trial);
 }
 
+/* An answer that its block frees. */
+#define ANSWER __attribute__((cleanup(forget))) eqp_auto_result
+
 /* Number of steps for which the cost of choosing is negligible. */
 #define FOREVER 1e15
 
@@ -222,10 +221,9 @@ static eqp_trial try_word(world *w, const char *word, const eqp_network *network
 {
     eqp_trial trial = {.nparts = PARTS};
     eqp_whatif_state state;
-    eqp_choice choice;
+    const eqp_choice choice = choice_of(word);
     eqp_message message = {""};
 
-    CHECK_EQUAL(eqp_choice_parse(NULL, &usual, word, &choice, &message), EQP_OK);
     trial.choice = &choice;
     eqp__whatif_open(&w->what, &state);
     CHECK_EQUAL(eqp__whatif_try(&state, 1, &trial, network, &message), EQP_OK);
@@ -242,7 +240,6 @@ static eqp_evaluated value_of(world *w, const char *word, const eqp_network *net
     return trial.row.evaluated;
 }
 
-#define WORDS "count,sfc,rcb,sfc:split,tiles"
 static const char *const words[] = {"count", "sfc", "rcb", "sfc:split", "tiles"};
 enum { NWORDS = sizeof words / sizeof *words, CURVE = 1, BOXES = 2 };
 
@@ -251,13 +248,12 @@ enum { NWORDS = sizeof words / sizeof *words, CURVE = 1, BOXES = 2 };
 MPI_TEST(the_network_decides)
 {
     eqp_evaluated other[NWORDS];
-    eqp_auto_result balanced, quiet, together;
     world w;
 
     make_world(comm, 0, &w);
-    balanced = choose(&w, &nothing, FOREVER, NULL);
-    quiet = choose(&w, &expensive, FOREVER, NULL);
-    together = choose(&w, &one_node, FOREVER, NULL);
+    ANSWER balanced = choose(&w, &nothing, FOREVER, NULL);
+    ANSWER quiet = choose(&w, &expensive, FOREVER, NULL);
+    ANSWER together = choose(&w, &one_node, FOREVER, NULL);
     for (int i = 0; i < NWORDS; i++) {
         other[i] = value_of(&w, words[i], &expensive);
         CHECK(balanced.row.evaluated.load_max <= other[i].load_max * (1.0 + 1e-9));
@@ -275,9 +271,6 @@ MPI_TEST(the_network_decides)
     CHECK_NEAR(together.row.evaluated.step_seconds, balanced.row.evaluated.step_seconds,
                1e-12 * balanced.row.evaluated.step_seconds);
     CHECK(together.row.evaluated.load_max < quiet.row.evaluated.load_max);
-    forget(&balanced);
-    forget(&quiet);
-    forget(&together);
 }
 
 static int tried_of(const eqp_auto_result *answer)
@@ -305,16 +298,13 @@ MPI_TEST(pins_are_counted)
 MPI_TEST(candidates_beyond_memory_are_left_out)
 {
     eqp_auto_memory few = {.effort = {0.0}}, many = {.effort = {0.0}};
-    eqp_auto_result answer;
     world w;
 
     make_world(comm, 0, &w);
-    answer = choose_again(&w, &expensive, FOREVER, NULL, &few);
-    forget(&answer);
+    ANSWER before = choose_again(&w, &expensive, FOREVER, NULL, &few);
     w.more = w.size * MOST_PINS / OWNERS + 1;
-    answer = choose_again(&w, &expensive, FOREVER, NULL, &many);
+    ANSWER answer = choose_again(&w, &expensive, FOREVER, NULL, &many);
     CHECK(strstr(answer.choice.word, "hypergraph") == NULL);
-    forget(&answer);
     for (int i = 0; i < EQP__AUTO_CANDIDATES; i++) {
         CHECK((few.effort[i] > 0.0) == eqp__auto_is_candidate(i, 0));
         CHECK(!eqp__auto_is_candidate(i, 0) || (many.effort[i] > 0.0) == (i != EQP__AUTO_CANDIDATES - 1));
@@ -349,7 +339,7 @@ MPI_TEST(losers_are_skipped_for_a_while)
 
     make_world(comm, 0, &w);
     for (int i = 0; i < TIMES; i++) {
-        eqp_auto_result answer = choose_again(&w, &expensive, FOREVER, NULL, &memory);
+        ANSWER answer = choose_again(&w, &expensive, FOREVER, NULL, &memory);
         const int tried = tried_of(&answer);
         first = i == 0 ? tried : first;
         fewest = tried < fewest ? tried : fewest;
@@ -358,7 +348,6 @@ MPI_TEST(losers_are_skipped_for_a_while)
         for (int k = 0; k < EQP__AUTO_CANDIDATES; k++) {
             longest = memory.rest[k] > longest ? memory.rest[k] : longest;
         }
-        forget(&answer);
     }
     if (TIMES < 2 * LONG) {
         return;
@@ -378,11 +367,10 @@ MPI_TEST(losers_are_skipped_for_a_while)
 MPI_TEST(maps_that_age_are_left)
 {
     eqp_auto_memory memory = {.effort = {0.0}};
-    eqp_auto_result first, long_life, short_life;
     world w;
 
     make_world(comm, 0, &w);
-    first = choose_again(&w, &expensive, FOREVER, NULL, &memory);
+    ANSWER first = choose_again(&w, &expensive, FOREVER, NULL, &memory);
     CHECK(memory.kind > 0 && memory.kind <= EQP__AUTO_KINDS);
     eqp__auto_record(&memory, true, 0.1, 1.0, 0.5);
     for (int age = 1; age <= 4; age++) {
@@ -391,16 +379,13 @@ MPI_TEST(maps_that_age_are_left)
     CHECK(memory.age == 4 && eqp__ageing_known(&memory.ageing[memory.kind - 1]));
     CHECK_NEAR(memory.run, 5.5, 1e-12);
     memory.usual = (eqp_ageing){{0.0}, {0.0}}; /* differs from the specific kinds */
-    long_life = choose_again(&w, &expensive, FOREVER, NULL, &memory);
+    ANSWER long_life = choose_again(&w, &expensive, FOREVER, NULL, &memory);
     CHECK(strcmp(long_life.choice.word, first.choice.word) != 0);
     CHECK(long_life.row.evaluated.step_seconds >= first.row.evaluated.step_seconds);
     CHECK(strstr(long_life.why, "as they age") != NULL);
     memory = (eqp_auto_memory){.kind = memory.kind};
-    short_life = choose_again(&w, &expensive, FOREVER, NULL, &memory);
+    ANSWER short_life = choose_again(&w, &expensive, FOREVER, NULL, &memory);
     CHECK(strcmp(short_life.choice.word, first.choice.word) == 0);
-    forget(&first);
-    forget(&long_life);
-    forget(&short_life);
 }
 
 /* In a short run only the curve is tried. Once trials have used their share of time, the last winner makes the maps
@@ -410,7 +395,6 @@ MPI_TEST(trials_wait_for_their_share)
     eqp_auto_memory memory = {.effort = {0.0}};
     const eqp_lives lives = {.usual = 50.0, .most = 1e9, .by_loss = true};
     const eqp_choice_options *const how = &usual;
-    eqp_auto_result brief;
     eqp_choice choice;
     world w;
     int t = 0;
@@ -441,7 +425,7 @@ MPI_TEST(trials_wait_for_their_share)
     CHECK(eqp__auto_may_try(&memory, &lives));
 
     memory = (eqp_auto_memory){.effort = {0.0}};
-    brief = choose_again(&w, &expensive, 1e-9, NULL, &memory);
+    ANSWER brief = choose_again(&w, &expensive, 1e-9, NULL, &memory);
     CHECK_EQUAL(tried_of(&brief), 1);
     CHECK(strcmp(brief.choice.word, "sfc") == 0 && memory.curve > 0.0);
     CHECK(eqp__auto_can_be(&memory));
@@ -453,7 +437,6 @@ MPI_TEST(trials_wait_for_their_share)
     memory.lost[1] = 0;
     memory.age = INT64_MAX;
     CHECK(!eqp__auto_can_be(&memory));
-    forget(&brief);
 }
 
 /* Everything in one part. */
@@ -465,26 +448,21 @@ static eqp_trial all_in_one(const world *w)
 
 MPI_TEST(the_present_map_stays_unless_a_new_one_pays)
 {
-    eqp_auto_result late, early, again, quiet;
     eqp_trial bad, best;
     world w;
 
     make_world(comm, 0, &w);
     bad = all_in_one(&w);
-    late = choose(&w, &nothing, 1e-30, &bad); /* no steps are left in which a new map could pay */
+    ANSWER late = choose(&w, &nothing, 1e-30, &bad); /* no steps are left in which a new map could pay */
     CHECK(late.keep);
     CHECK_NEAR(late.row.evaluated.imbalance, PARTS - 1.0, 1e-9);
-    early = choose(&w, &nothing, FOREVER, &bad);
+    ANSWER early = choose(&w, &nothing, FOREVER, &bad);
     CHECK(!early.keep && early.row.evaluated.imbalance < 0.3);
-    quiet = choose(&w, &expensive, FOREVER, &bad);
+    ANSWER quiet = choose(&w, &expensive, FOREVER, &bad);
     CHECK(quiet.keep && quiet.row.evaluated.exchange_seconds == 0.0); /* one part with everything receives no data */
     best = (eqp_trial){.nparts = PARTS, .map = early.trial.map, .placements = early.trial.placements};
-    again = choose(&w, &nothing, FOREVER, &best); /* candidates are not shorter and cost a map */
+    ANSWER again = choose(&w, &nothing, FOREVER, &best); /* candidates are not shorter and cost a map */
     CHECK(again.keep && again.row.evaluated.step_seconds == early.row.evaluated.step_seconds);
-    forget(&late);
-    forget(&early);
-    forget(&again);
-    forget(&quiet);
     eqp__trials_free(1, &bad);
 }
 
@@ -494,16 +472,13 @@ MPI_TEST(a_choice_never_costs_more_than_the_curve)
     int beyond = 0;
 
     for (uint64_t i = 0; i < 2; i++) {
-        eqp_auto_result answer;
-        double curve;
         world w;
         make_world(comm, 1 + i, &w);
-        curve = value_of(&w, "sfc", &networks[i]).step_seconds;
-        answer = choose(&w, &networks[i], FOREVER, NULL);
+        const double curve = value_of(&w, "sfc", &networks[i]).step_seconds;
+        ANSWER answer = choose(&w, &networks[i], FOREVER, NULL);
         CHECK(answer.row.evaluated.step_seconds <= curve);
         CHECK(answer.row.evaluated.step_seconds < curve || strcmp(answer.choice.word, "sfc") == 0);
         beyond += answer.row.evaluated.step_seconds < curve;
-        forget(&answer);
     }
     CHECK(beyond > 0);
 }
@@ -512,23 +487,16 @@ MPI_TEST(a_choice_never_costs_more_than_the_curve)
 static void compare(world *w, const eqp_network *network, eqp_compared row[NWORDS + 1])
 {
     const int64_t parts = PARTS;
-    eqp_choice *choice = NULL;
+    eqp_choice choice[NWORDS + 1];
     eqp_compared *rows = NULL;
     eqp_message message = {""};
-    int n = 0;
 
-    CHECK_EQUAL(eqp_choices_parse(NULL, &usual, WORDS, &n, &choice, &message), EQP_OK);
-    CHECK_EQUAL(n, NWORDS);
-    choice = realloc(choice, (NWORDS + 1) * sizeof *choice);
-    CHECK(choice != NULL);
-    choice[NWORDS] = (eqp_choice){.word = "auto", .method = eqp__methods_find(NULL, "auto"), .options = usual};
+    for (int i = 0; i <= NWORDS; i++) {
+        choice[i] = choice_of(i < NWORDS ? words[i] : "auto");
+    }
     CHECK_EQUAL(eqp__whatif_compare(&w->what, NWORDS + 1, choice, 1, &parts, network, &rows, NULL, &message), EQP_OK);
     memcpy(row, rows, (NWORDS + 1) * sizeof *row);
-    for (int i = 0; i <= NWORDS; i++) {
-        row[i].method = i < NWORDS ? words[i] : "auto";
-    }
     free(rows);
-    free(choice);
 }
 
 /* No longer than the shortest step compared. */
@@ -555,13 +523,13 @@ MPI_TEST(a_comparison_takes_the_shortest_step)
 MPI_TEST(a_comparison_has_one_auto)
 {
     const int64_t parts = PARTS;
-    const eqp_choice both[2] = {{.word = "auto", .method = eqp__methods_find(NULL, "auto"), .options = usual},
-                                {.word = "auto:rate=0.1", .method = eqp__methods_find(NULL, "auto"), .options = usual}};
+    eqp_choice both[2] = {choice_of("auto"), choice_of("auto")};
     eqp_compared *rows = NULL;
     eqp_message message = {""};
     world w;
 
     make_world(comm, 0, &w);
+    snprintf(both[1].word, sizeof both[1].word, "auto:rate=0.1");
     CHECK_EQUAL(eqp__whatif_compare(&w.what, 2, both, 1, &parts, &nothing, &rows, NULL, &message), EQP_ERR_ARGUMENT);
     CHECK(rows == NULL && strstr(message.text, "auto:rate=0.1") != NULL);
 }
@@ -584,13 +552,11 @@ static int count_missing(double pins, int n, const eqp_choice *asked, int *nhype
 /* Each candidate is compared once, however expensive, except those that would take gigabytes. */
 MPI_TEST(a_comparison_leaves_no_candidate_out)
 {
-    eqp_choice asked;
-    eqp_message message = {""};
+    const eqp_choice asked = choice_of("hypergraph");
     int nhypergraphs;
 
     CHECK_EQUAL(count_missing((double)MOST_PINS, 0, NULL, &nhypergraphs), count_candidates());
     CHECK_EQUAL(nhypergraphs, 1);
-    CHECK_EQUAL(eqp_choice_parse(NULL, &usual, "hypergraph", &asked, &message), EQP_OK);
     CHECK_EQUAL(count_missing(0.0, 1, &asked, &nhypergraphs), count_candidates() - 1);
     CHECK_EQUAL(nhypergraphs, 0);
     CHECK_EQUAL(count_missing((double)MOST_PINS + 1.0, 0, NULL, &nhypergraphs), count_candidates() - 1);
@@ -645,14 +611,13 @@ MPI_TEST(no_map_is_above_its_memory)
         for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
             const bool unlike = i % 2 != 0, can_be = times[k] > 1;
             eqp_whatif_state state;
-            eqp_auto_result answer;
+            ANSWER answer = {.keep = false};
             eqp_message message = {""};
-            eqp_choice choice;
+            const eqp_choice choice = choice_of(tried[i]);
             const eqp_auto_input question = {
                 .nparts = PARTS, .lives = {.usual = FOREVER, .most = FOREVER}, .network = nothing};
             bytes[0] = times[k] * free_of.memory_mean * (unlike ? 0.9 : 1.0);
             bytes[1] = times[k] * free_of.memory_mean * (unlike ? 1.2 : 1.0);
-            CHECK_EQUAL(eqp_choice_parse(NULL, &usual, tried[i], &choice, &message), EQP_OK);
             w.what.options = eqp__map_options_with(&w.what.options, &choice);
             w.what.options.memory.n = 2;
             w.what.options.memory.bytes = bytes;
@@ -661,7 +626,6 @@ MPI_TEST(no_map_is_above_its_memory)
             CHECK((answer.row.evaluated.memory_use <= 1.0) == can_be);
             CHECK((strstr(state.misfit.text, "proven") != NULL) == !can_be);
             eqp__whatif_close(&state);
-            forget(&answer);
         }
     }
 }

@@ -2,7 +2,7 @@
 /* The maps of a run with --balance feedback, on simulated ranks whose cuts follow the object's requests. */
 
 #include "methods/feedback/feedback.h"
-#include "run/feedback_steps.h"
+#include "run/run.h"
 #include "unit.h"
 
 #define RANKS 4

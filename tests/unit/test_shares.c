@@ -3,7 +3,7 @@
 
 #include <equipoise/more/models.h>
 
-#include "run/shares.h"
+#include "run/run.h"
 #include "run_settings.h"
 #include "unit.h"
 #include "whatif/whatif.h"
