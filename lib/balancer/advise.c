@@ -64,62 +64,6 @@ done:
 #define NEAR_CAPACITY 0.95
 #define NEARER 0.01
 
-/* Reasons for a map before the next step. */
-typedef struct reasons {
-    bool has_map;
-    bool keeps;       /* the method never makes a map */
-    bool repairable;  /* a repair can move a few owners instead of all */
-    bool asked;       /* the caller wants a new map */
-    bool automatic;   /* `auto` should look for a better method */
-    bool feedback;    /* `feedback` takes another step */
-    bool speeds;      /* measured speeds differ from those of the map */
-    bool calibration; /* measured loads differ from the predicted ones */
-    bool overheads;   /* a map made for the measured overhead of the ranks is worth its cost */
-    bool memory;      /* a rank is near its capacity */
-    double memory_use;
-} reasons;
-
-static eqp_policy_action action_for(const reasons *r, const eqp_policy *policy)
-{
-    if (r->keeps) {
-        return EQP_KEEP;
-    }
-    if (r->feedback || r->speeds || r->calibration || r->overheads || r->memory) {
-        return policy->options.mode == EQP_POLICY_REPAIR && r->has_map && r->repairable ? EQP_REPAIR : EQP_RENEW;
-    }
-    return r->automatic ? EQP_RENEW : eqp__policy_advise(policy);
-}
-
-/* Stores the first reason as text; used if making the map gives no better one. */
-static void tell_reason(const reasons *r, const eqp_policy *p, eqp_message *why)
-{
-    if (!r->has_map) {
-        eqp_message_set(why, "the first map");
-    } else if (r->asked) {
-        eqp_message_set(why, "a new map was asked for");
-    } else if (r->feedback) {
-        eqp_message_set(why, "the next step of feedback");
-    } else if (r->speeds) {
-        eqp_message_set(why, "the ranks' speeds are no longer those of the present map");
-    } else if (r->overheads) {
-        eqp_message_set(why, "what ranks do besides their work makes the steps uneven");
-    } else if (r->memory) {
-        eqp_message_set(why, "a rank needs %.0f%% of its memory", 100.0 * r->memory_use);
-    } else if (p->options.mode == EQP_POLICY_EVERY) {
-        eqp_message_set(why, "%lld steps after the last map", (long long)p->steps);
-    } else {
-        eqp_message_set(why, "after %lld steps with this map the last one was uneven by %.1f%%, its work by %.1f%%",
-                        (long long)p->since, 100.0 * p->imbalance, 100.0 * p->work_imbalance);
-    }
-}
-
-/* True if a rank is near its capacity, and nearer than when the map was made. use, made: largest used fraction of a
- * capacity. */
-static bool memory_wants(double use, double made)
-{
-    return use > fmax(NEAR_CAPACITY, made + NEARER) || use > fmax(1.0, made);
-}
-
 /* Expected life of a map made now: that of the last map (50 steps for the first), within 1 and the steps left. */
 static eqp_lives expected_lives(const eqp_policy *policy, int64_t left)
 {
@@ -155,33 +99,56 @@ static bool overheads_want(const eqp_balancer *b)
            eqp__calibration_pays(&b->calibration, b->policy.left, b->policy.balance_seconds);
 }
 
-/* True if a map must be evaluated before use, to check that it fits into memory. */
-static bool must_fit(const eqp_balancer *b)
+/* True if a rank is near its capacity, and nearer than when the map was made. */
+static bool memory_wants(const eqp_balancer *b)
 {
-    return b->bounds.known && eqp__memory_is_capped(&b->bounds);
+    const double use = b->now.memory_use, made = b->run.memory_made; /* largest used fraction of a capacity */
+
+    return b->run.has_map && (use > fmax(NEAR_CAPACITY, made + NEARER) || use > fmax(1.0, made));
 }
 
-static reasons reasons_of(const eqp_balancer *b, bool asked)
+static eqp_policy_action action_for(const eqp_balancer *b)
 {
-    return (reasons){.has_map = b->run.has_map,
-                     .keeps = (b->options.method.method->flags & EQP_KEEPS) != 0,
-                     .repairable = eqp__can_repair(b),
-                     .asked = asked,
-                     .automatic = auto_wants(b),
-                     .feedback = eqp__feedback_steps_wants(b->feedback),
-                     .speeds = eqp__rank_shares_want(b->shares),
-                     .calibration = eqp__calibration_wants(&b->calibration),
-                     .overheads = overheads_want(b),
-                     .memory = b->run.has_map && memory_wants(b->now.memory_use, b->run.memory_made),
-                     .memory_use = b->now.memory_use};
+    if (b->options.method.method->flags & EQP_KEEPS) {
+        return EQP_KEEP;
+    }
+    if (eqp__feedback_steps_wants(b->feedback) || eqp__rank_shares_want(b->shares) ||
+        eqp__calibration_wants(&b->calibration) || overheads_want(b) || memory_wants(b)) {
+        return b->policy.options.mode == EQP_POLICY_REPAIR && b->run.has_map && eqp__can_repair(b) ? EQP_REPAIR
+                                                                                                   : EQP_RENEW;
+    }
+    return auto_wants(b) ? EQP_RENEW : eqp__policy_advise(&b->policy);
+}
+
+/* Stores the first reason for a map as text; used if making the map gives no better one. */
+static void tell_reason(const eqp_balancer *b, bool asked, eqp_message *why)
+{
+    const eqp_policy *p = &b->policy;
+
+    if (!b->run.has_map) {
+        eqp_message_set(why, "the first map");
+    } else if (asked) {
+        eqp_message_set(why, "a new map was asked for");
+    } else if (eqp__feedback_steps_wants(b->feedback)) {
+        eqp_message_set(why, "the next step of feedback");
+    } else if (eqp__rank_shares_want(b->shares)) {
+        eqp_message_set(why, "the ranks' speeds are no longer those of the present map");
+    } else if (overheads_want(b)) {
+        eqp_message_set(why, "what ranks do besides their work makes the steps uneven");
+    } else if (memory_wants(b)) {
+        eqp_message_set(why, "a rank needs %.0f%% of its memory", 100.0 * b->now.memory_use);
+    } else if (p->options.mode == EQP_POLICY_EVERY) {
+        eqp_message_set(why, "%lld steps after the last map", (long long)p->steps);
+    } else {
+        eqp_message_set(why, "after %lld steps with this map the last one was uneven by %.1f%%, its work by %.1f%%",
+                        (long long)p->since, 100.0 * p->imbalance, 100.0 * p->work_imbalance);
+    }
 }
 
 /* The policy's action before the next step, and the late-map call that is due. */
 static eqp__late_due next_call(const eqp_balancer *b, eqp_policy_action *action)
 {
-    const reasons all = reasons_of(b, false);
-
-    *action = action_for(&all, &b->policy);
+    *action = action_for(b);
     return eqp__late_is_due(b, action);
 }
 
@@ -362,7 +329,9 @@ static int make(eqp_balancer *b, eqp_policy_action *wanted, eqp_names *home, eqp
 {
     int code = EQP_OK;
 
-    *wanted = *wanted == EQP_REPAIR && must_fit(b) ? EQP_RENEW : *wanted;
+    if (b->bounds.known && eqp__memory_is_capped(&b->bounds)) { /* the map is evaluated before use */
+        *wanted = *wanted == EQP_REPAIR ? EQP_RENEW : *wanted;
+    }
     if (*wanted == EQP_REPAIR) {
         EQP_TRY(eqp__repair(b, home, options, found, &advice->bytes, message));
         b->run.repaired += found->map != NULL;
@@ -405,7 +374,6 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, bool asked, eqp__
                     eqp_advice *advice, eqp_message *message)
 {
     const double begin = eqp_cpu_seconds();
-    const reasons all = reasons_of(b, asked);
     eqp_message reason = {""};
     eqp_message own = {""};
     eqp_names home = {.n = 0};
@@ -413,7 +381,7 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, bool asked, eqp__
     double *measured = NULL;
     int code;
 
-    tell_reason(&all, &b->policy, &reason);
+    tell_reason(b, asked, &reason);
     message = message != NULL ? message : &own;
     eqp_map_options options = run_options(b);
     const eqp_lives lives = expected_lives(&b->policy, left);

@@ -235,17 +235,6 @@ typedef struct deciding {
     double map;      /* for making the map before the step, on the slowest rank */
 } deciding;
 
-static deciding measured_seconds(const eqp_balancer *b)
-{
-    const eqp_step *now = &b->now;
-
-    return (deciding){.load_max = now->load_max,
-                      .load_mean = now->load_mean,
-                      .step = now->step_measured,
-                      .exchange = now->exchange_seconds,
-                      .map = now->balance_seconds};
-}
-
 /* Modelled seconds for making the map before the step, trials included. even_step: seconds of a balanced step. */
 static double nominal_map(const eqp_balancer *b, double even_step)
 {
@@ -501,12 +490,6 @@ static bool can_be(const eqp_work *work)
            work->nlows >= 0 && work->nlows <= EQP_MEET_LOWS && (work->nlows == 0 || work->low != NULL);
 }
 
-/* Accepts a longer step of a later version: known members are set, the rest stay. */
-static bool can_be_told(const eqp_step *step)
-{
-    return step == NULL || step->size == 0 || step->size >= offsetof(eqp_step, rebalanced);
-}
-
 /* Bytes of memory that this rank needs, with the exchange of its last evaluation. */
 static double memory_of(const eqp_balancer *b, const eqp_work *work)
 {
@@ -578,7 +561,9 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step 
     buffers d = {0};
     turns t = {.n = 0};
     bool foretold = false; /* costs were known, so predictions are in seconds */
-    int code = can_be(work) && can_be_told(step) && work->code <= 0 ? work->code : EQP_ERR_ARGUMENT;
+    /* a longer step of a later version: known members are set, the rest stay */
+    const bool can_tell = step == NULL || step->size == 0 || step->size >= offsetof(eqp_step, rebalanced);
+    int code = can_be(work) && can_tell && work->code <= 0 ? work->code : EQP_ERR_ARGUMENT;
 
     if (b == NULL) {
         return EQP_ERR_ARGUMENT;
@@ -609,7 +594,8 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step 
     b->now.rebalanced = b->now.action != EQP_KEEP;
     const deciding is = b->costs.fixed
                             ? count_seconds(b, work->evaluations > 1 ? (double)work->evaluations : 1.0, d.load)
-                            : measured_seconds(b);
+                            : (deciding){b->now.load_max, b->now.load_mean, b->now.step_measured,
+                                         b->now.exchange_seconds, b->now.balance_seconds};
     if (foretold) {
         eqp__calibration_learn(&b->calibration, b->row, b->noise.now.spread);
     }

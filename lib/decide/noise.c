@@ -92,18 +92,6 @@ static double median(int n, const double *of)
     return sorted[(n - 1) / 2];
 }
 
-/* Standard deviation from second differences. */
-static double spread_of(int n, const double *change)
-{
-    return median(n, change) / (MEDIAN_DEVIATION * sqrt(6.0));
-}
-
-/* Weight of the last change in the mean spread. The median of the first few changes may be a jump instead of noise. */
-static double new_part(int64_t changes)
-{
-    return changes <= FEW ? 1.0 : 1.0 / fmin((double)(changes - FEW), STEADY);
-}
-
 /* Second differences exclude a steady rise, which is not noise. */
 static void learn_spread(eqp_policy_noise *noise, double imbalance)
 {
@@ -112,7 +100,10 @@ static void learn_spread(eqp_policy_noise *noise, double imbalance)
     noise->change[(uint64_t)n % EQP_POLICY_CHANGES] = fabs(imbalance - 2.0 * noise->last + noise->former);
     noise->changes += n < INT64_MAX;
     const int seen = (int)(n >= 0 && n < EQP_POLICY_CHANGES ? n + 1 : EQP_POLICY_CHANGES);
-    noise->spread += (spread_of(seen, noise->change) - noise->spread) * new_part(noise->changes);
+    const double spread = median(seen, noise->change) / (MEDIAN_DEVIATION * sqrt(6.0));
+    /* the median of the first few changes may be a jump instead of noise */
+    const double part = noise->changes <= FEW ? 1.0 : 1.0 / fmin((double)(noise->changes - FEW), STEADY);
+    noise->spread += (spread - noise->spread) * part;
 }
 
 /* Expected distance of the minimum of n fresh steps below their mean, in standard deviations. */
@@ -121,11 +112,6 @@ static double shortfall(int64_t n)
     const double of = (double)n;
 
     return n < 2 ? 0.0 : SKEWED * eqp__normal_exceeded(1.0 - (of - 0.375) / (of + 0.25));
-}
-
-static double own_variance(const eqp_policy_noise *noise, int64_t settled)
-{
-    return noise->spread * noise->spread / fmin((double)settled, LEAST_AS_MEAN);
 }
 
 static void combine(eqp_level *level, double mean, double variance)
@@ -139,7 +125,7 @@ static void combine(eqp_level *level, double mean, double variance)
 
 eqp_level eqp__noise_mark(const eqp_policy_noise *noise, double reached, int64_t settled)
 {
-    const double one = own_variance(noise, settled > 0 ? settled : 1);
+    const double one = noise->spread * noise->spread / fmin(settled > 0 ? (double)settled : 1.0, LEAST_AS_MEAN);
     eqp_level mark = {reached + shortfall(settled) * noise->spread, one};
 
     if (noise->fresh_maps > 0.0) {
@@ -435,13 +421,6 @@ static double largest_rise(const eqp_rank_noise *noise, double surely)
     return weight > 0.0 ? most / weight : 0.0;
 }
 
-/* The mean square of n normal numbers exceeds this with the given probability (Wilson and Hilferty: The distribution of
- * chi-square, PNAS 17, 1931). */
-static double squares_exceeded(double n, double probability)
-{
-    return pow(fmax(1.0 - 2.0 / (9.0 * n) + eqp__normal_exceeded(probability) * sqrt(2.0 / (9.0 * n)), 0.0), 3.0);
-}
-
 /* Largest rise if different ranks rise with each map: sqrt(3) standard deviations of the rises, if these are
  * uniform. With many ranks the sum of squares is less certain than single rises. */
 static double usual_rise(const eqp_rank_noise *noise, double false_alarms)
@@ -455,7 +434,11 @@ static double usual_rise(const eqp_rank_noise *noise, double false_alarms)
         return 0.0;
     }
     const double numbers = (double)noise->nranks * weight * weight / square;
-    const bool sure = ratio > weight * fmax(squares_exceeded(numbers, false_alarms), 1.0 + NOTABLE);
+    /* The mean square of n normal numbers exceeds the cube with this probability (Wilson and Hilferty: The distribution
+     * of chi-square, PNAS 17, 1931). */
+    const double part = 2.0 / (9.0 * numbers);
+    const double exceeded = pow(fmax(1.0 - part + eqp__normal_exceeded(false_alarms) * sqrt(part), 0.0), 3.0);
+    const bool sure = ratio > weight * fmax(exceeded, 1.0 + NOTABLE);
     return sure && beyond > 0.0 ? sqrt(3.0 * beyond / square) : 0.0;
 }
 

@@ -257,25 +257,24 @@ eqp_lazy_phase eqp__lazy_look(eqp_lazy *lazy, int64_t step)
     return client->state.has ? EQP_LAZY_READY : client->gone ? EQP_LAZY_LOST : EQP_LAZY_OFFERED;
 }
 
-eqp_lazy_phase eqp__lazy_agreed(eqp_lazy *lazy, eqp_lazy_phase seen)
+int64_t eqp__lazy_word(eqp_lazy_phase seen)
+{
+    return seen == EQP_LAZY_LOST ? 0 : seen == EQP_LAZY_READY ? 2 : 1;
+}
+
+eqp_lazy_phase eqp__lazy_agreed(eqp_lazy *lazy, int64_t least)
 {
     if (lazy == NULL || lazy->serves) {
         return EQP_LAZY_IDLE;
     }
     eqp__lazy_client *const client = &lazy->client;
-    if (client->state.phase == EQP_LAZY_OFFERED && seen == EQP_LAZY_LOST) {
+    if (client->state.phase == EQP_LAZY_OFFERED && least == 0) {
         happen(lazy, EQP_LAZY_ON_DEAD);
     }
-    if (client->state.phase == EQP_LAZY_OFFERED && seen == EQP_LAZY_READY) {
+    if (client->state.phase == EQP_LAZY_OFFERED && least == 2) {
         happen(lazy, EQP_LAZY_ON_ALL_HAVE);
     }
     return standing(client);
-}
-
-/* This rank's value in the reduction, whose minimum tells if any rank has lost its server, and if all are ready. */
-static int64_t word_of(eqp_lazy_phase news)
-{
-    return news == EQP_LAZY_LOST ? 0 : news == EQP_LAZY_READY ? 2 : 1;
 }
 
 /* Completes the reduction under way. A host keeps serving meanwhile, since other ranks may wait for their maps. */
@@ -293,7 +292,7 @@ static int take_news(eqp_lazy *lazy)
     if (!done) {
         return EQP_ERR_MPI;
     }
-    eqp__lazy_agreed(lazy, lazy->least == 0 ? EQP_LAZY_LOST : lazy->least == 2 ? EQP_LAZY_READY : EQP_LAZY_OFFERED);
+    (void)eqp__lazy_agreed(lazy, lazy->least);
     return EQP_OK;
 }
 
@@ -310,7 +309,7 @@ int eqp_lazy_poll(eqp_lazy *lazy, int64_t step, eqp_lazy_phase *news)
     const eqp_lazy_phase seen = eqp__lazy_look(lazy, step);
     if (lazy->client.state.phase == EQP_LAZY_OFFERED) {
         /* known at once if all ranks wait for it, else in the next step */
-        lazy->seen = word_of(seen);
+        lazy->seen = eqp__lazy_word(seen);
         EQP_TRY(MPI_Iallreduce(&lazy->seen, &lazy->least, 1, MPI_INT64_T, MPI_MIN, lazy->mine, &lazy->polling) ==
                         MPI_SUCCESS
                     ? EQP_OK

@@ -18,11 +18,6 @@
 /* A label is the owner's index on the rank where it was offered, plus 1, with the rank in the upper bits. */
 #define LABEL_BITS 40
 
-static int64_t first_label(int rank)
-{
-    return ((int64_t)rank << LABEL_BITS) + 1;
-}
-
 static bool lazy(const eqp_balancer *b)
 {
     return b->options.lazy != NULL && b->news != EQP_LAZY_LOST;
@@ -198,7 +193,7 @@ static int write_offer(eqp_balancer *b, const eqp_names *home, const eqp_map_opt
 
     EQP_TRY(home->n < (int64_t)1 << LABEL_BITS ? EQP_OK : EQP_ERR_OVERFLOW);
     EQP_TRY(eqp__late_offer_write(b, home, options, life, size, bytes));
-    EQP_TRY(b->problem.label(b->problem.user, first_label(b->rank)));
+    EQP_TRY(b->problem.label(b->problem.user, ((int64_t)b->rank << LABEL_BITS) + 1));
 done:
     return code;
 }
@@ -360,15 +355,11 @@ int eqp__late_act(eqp_balancer *b, eqp__late_due due, eqp_map_options *options, 
 
 int64_t eqp__late_look(eqp_balancer *b)
 {
-    const eqp_lazy_phase seen = eqp__lazy_look(b->options.lazy, b->run.clock + 1);
-
-    return seen == EQP_LAZY_LOST ? 0 : seen == EQP_LAZY_READY ? 2 : 1;
+    return eqp__lazy_word(eqp__lazy_look(b->options.lazy, b->run.clock + 1));
 }
 
 void eqp__late_hear(eqp_balancer *b, int64_t least)
 {
     b->run.clock++;
-    b->news = eqp__lazy_agreed(b->options.lazy, least == 0   ? EQP_LAZY_LOST
-                                                : least == 2 ? EQP_LAZY_READY
-                                                             : EQP_LAZY_OFFERED);
+    b->news = eqp__lazy_agreed(b->options.lazy, least);
 }

@@ -46,11 +46,14 @@ int eqp__lazy_choose(const eqp_lazy_model *model, int nranks, eqp__lazy_choice *
  * \return EQP_LAZY_IDLE without an offer and for NULL. Local */
 eqp_lazy_phase eqp__lazy_look(eqp_lazy *lazy, int64_t step);
 
-/** Passes on the combined result of eqp__lazy_look() on all ranks: EQP_LAZY_LOST if any rank returned it; else
- * EQP_LAZY_READY if all ranks did; else EQP_LAZY_OFFERED. The same on all ranks. Local.
+/** A word of eqp__lazy_look()'s result, whose least on all ranks tells if any rank has lost its server, or all are
+ * ready. Local. */
+int64_t eqp__lazy_word(eqp_lazy_phase seen);
+
+/** Passes on the least word of all ranks. Local.
  * \return state of the offer for all ranks: EQP_LAZY_READY if they must take the map before the next step; NULL:
  * EQP_LAZY_IDLE */
-eqp_lazy_phase eqp__lazy_agreed(eqp_lazy *lazy, eqp_lazy_phase seen);
+eqp_lazy_phase eqp__lazy_agreed(eqp_lazy *lazy, int64_t least);
 
 /* Start of every message, followed by `bytes` bytes. */
 typedef struct eqp__lazy_note {

@@ -86,6 +86,12 @@ static int survey_again(void *user, eqp_survey_kind kind, eqp_survey *survey)
     return code;
 }
 
+/* Agrees with the other balancers; a thread is alone. */
+static int agreed(MPI_Comm comm, int code)
+{
+    return comm != MPI_COMM_NULL ? eqp_agree(comm, code, NULL) : code;
+}
+
 static void add_base(void *user, int nparts, double *seconds)
 {
     const gathered *g = user;
@@ -193,7 +199,7 @@ static int take_front(gathered *g, MPI_Comm comm, int nranks)
     }
     code = eqp_array_create(&g->front, h->front, 1);
     code = code == EQP_OK ? eqp_array_create(&g->speeds, h->nspeeds + h->nfactors + h->nbase, sizeof *g->speeds) : code;
-    EQP_TRY(comm != MPI_COMM_NULL ? eqp_agree(comm, code, NULL) : code);
+    EQP_TRY(agreed(comm, code));
     if (rank == 0) {
         memcpy(g->front, g->offer[0].front, (size_t)h->front);
     }
@@ -209,7 +215,7 @@ static int take_front(gathered *g, MPI_Comm comm, int nranks)
         eqp__pass(&c, array[i], (size_t)n[i] * sizeof(double));
     }
     code = eqp__table_read(&c, &h->table, nranks, &g->table);
-    EQP_TRY(comm != MPI_COMM_NULL ? eqp_agree(comm, code, NULL) : code);
+    EQP_TRY(agreed(comm, code));
 done:
     return code;
 }
@@ -222,9 +228,8 @@ static int find_locations(gathered *g, MPI_Comm comm, int nranks)
 
     if (comm != MPI_COMM_NULL) {
         MPI_Comm_rank(comm, &rank);
-        code = eqp_agree(comm, code, NULL);
     }
-    EQP_TRY(code);
+    EQP_TRY(agreed(comm, code));
     for (int64_t i = 0, first = 0; i < g->n; i++) {
         mine[i] = (location){g->offer[i].rank, rank, first};
         first += g->offer[i].head.nnames;
@@ -255,7 +260,7 @@ static int gather(gathered *g, MPI_Comm comm, int nranks, int64_t n, const eqp_l
     for (int64_t i = 0; i < n && code == EQP_OK; i++) {
         code = eqp__late_offer_read(&parcel[i], nranks, &g->offer[i]);
     }
-    EQP_TRY(comm != MPI_COMM_NULL ? eqp_agree(comm, code, NULL) : code);
+    EQP_TRY(agreed(comm, code));
     EQP_TRY(take_front(g, comm, nranks));
     EQP_TRY(find_locations(g, comm, nranks));
     g->model = (eqp_work_model){.nkinds = g->head.costs.fit.nkinds,
@@ -269,7 +274,7 @@ static int gather(gathered *g, MPI_Comm comm, int nranks, int64_t n, const eqp_l
         const bool alike = memcmp(phases, &g->head.phases, sizeof *phases) == 0;
         code = alike ? add_offer(g, &g->offer[i], nranks) : EQP_ERR_FORMAT;
     }
-    EQP_TRY(comm != MPI_COMM_NULL ? eqp_agree(comm, code, NULL) : code);
+    EQP_TRY(agreed(comm, code));
 done:
     return code;
 }
@@ -387,7 +392,7 @@ int eqp__late_make(void *user, MPI_Comm balancers, int nranks, int64_t n, const 
     EQP_TRY(alone ? make_alone(&b, &options, g.names.n, &found)
                   : eqp__make_new(&b, &g.names, &options, &lives, &found, &bytes, &message));
     code = answer_all(&g, &b, &found, answer);
-    EQP_TRY(alone ? code : eqp_agree(balancers, code, NULL));
+    EQP_TRY(agreed(balancers, code));
 done:
     eqp__new_map_free(&found);
     gathered_free(&g);

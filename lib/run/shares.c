@@ -112,13 +112,6 @@ static int last_speeds_divide(void *state, double total, double *size)
 static const eqp_speed_model last_speeds = {"last", last_speeds_create, last_speeds_add, last_speeds_divide,
                                             last_speeds_free};
 
-static int create_learned(eqp_rank_shares *s)
-{
-    s->model = s->choice->kind == EQP_SHARE_MEASURED ? &last_speeds : s->choice->model;
-    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(s->work, s->nranks), EQP__ARRAY(s->second, s->nranks)));
-    return s->model->create(s->nranks, &s->learned);
-}
-
 int eqp__rank_shares_create(const eqp_share_options *choice, bool automatic, int nranks, eqp_rank_shares **shares)
 {
     eqp_rank_shares *made = NULL;
@@ -127,26 +120,26 @@ int eqp__rank_shares_create(const eqp_share_options *choice, bool automatic, int
     EQP__FAIL_IF((choice->kind == EQP_SHARE_SPEEDS && (choice->nspeeds < 1 || nranks % choice->nspeeds != 0)) ||
                      (choice->kind == EQP_SHARE_MODEL && choice->model == NULL),
                  EQP_ERR_ARGUMENT);
-    code = eqp_array_create(&made, 1, sizeof *made);
-    EQP__CHECK(code);
+    EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
     made->choice = choice;
     made->nranks = nranks;
     made->automatic = automatic;
     if (choice->kind != EQP_SHARE_EQUAL) {
-        code = eqp_array_create(&made->speed, nranks, sizeof *made->speed);
+        EQP_TRY(eqp_array_create(&made->speed, nranks, sizeof *made->speed));
     }
-    for (int r = 0; r < nranks && code == EQP_OK && made->speed != NULL; r++) {
+    for (int r = 0; r < nranks && made->speed != NULL; r++) {
         made->speed[r] = choice->nspeeds > 0 ? choice->speed[r % choice->nspeeds] : 1.0;
     }
-    if (code == EQP_OK && (choice->kind == EQP_SHARE_MEASURED || choice->kind == EQP_SHARE_MODEL)) {
-        code = create_learned(made);
-    }
-    if (code != EQP_OK) {
-        eqp__rank_shares_free(made);
-        return code;
+    if (choice->kind == EQP_SHARE_MEASURED || choice->kind == EQP_SHARE_MODEL) {
+        made->model = choice->kind == EQP_SHARE_MEASURED ? &last_speeds : choice->model;
+        EQP_TRY(EQP__ARRAYS(EQP__ARRAY(made->work, nranks), EQP__ARRAY(made->second, nranks)));
+        EQP_TRY(made->model->create(nranks, &made->learned));
     }
     *shares = made;
-    return EQP_OK;
+    made = NULL;
+done:
+    eqp__rank_shares_free(made);
+    return code;
 }
 
 void eqp__rank_shares_free(eqp_rank_shares *shares)
@@ -246,14 +239,10 @@ done:
     return code;
 }
 
-static double *last_of(const eqp_rank_shares *shares)
-{
-    return shares->model == &last_speeds ? ((last_speed *)shares->learned)->speed : NULL;
-}
-
 void eqp__rank_shares_pass(eqp_rank_shares *shares, eqp__cursor *c)
 {
-    double *const row[EQP__SHARE_ROWS] = {shares->speed, shares->work, shares->second, last_of(shares)};
+    double *const last = shares->model == &last_speeds ? ((last_speed *)shares->learned)->speed : NULL;
+    double *const row[EQP__SHARE_ROWS] = {shares->speed, shares->work, shares->second, last};
 
     for (int k = 0; k < EQP__SHARE_ROWS; k++) {
         for (int r = 0; r < shares->nranks; r++) {

@@ -121,11 +121,9 @@ static int64_t run_application(MPI_Comm comm, eqp_lazy *lazy, bool by_itself, in
         eqp_lazy_phase news;
         if (by_itself) {
             news = eqp__lazy_look(lazy, step);
-            int worst[2] = {news == EQP_LAZY_LOST, -(int)(news == EQP_LAZY_READY)};
-            MPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_INT, MPI_MAX, comm);
-            news = eqp__lazy_agreed(lazy, worst[0]         ? EQP_LAZY_LOST
-                                          : worst[1] == -1 ? EQP_LAZY_READY
-                                                           : EQP_LAZY_OFFERED);
+            int64_t word = eqp__lazy_word(news);
+            MPI_Allreduce(MPI_IN_PLACE, &word, 1, MPI_INT64_T, MPI_MIN, comm);
+            news = eqp__lazy_agreed(lazy, word);
         } else {
             CHECK_EQUAL(eqp_lazy_poll(lazy, step, &news), EQP_OK);
         }
