@@ -2,9 +2,8 @@
 #include <equipoise/more/random.h>
 
 #include "bh_sets.h"
-#include "force.h"
+#include "serial.h"
 #include "unit.h"
-#include "walk.h"
 
 static bool box_fits(double side, const double lo[3], const double hi[3])
 {
@@ -16,59 +15,51 @@ static bool box_fits(double side, const double lo[3], const double hi[3])
     return fits;
 }
 
+static void check_box(const double lo[3], const double hi[3])
+{
+    double largest = 0;
+    int exponent;
+    bh_box box;
+    assert_ok(bh_box_enclosing(lo, hi, &box));
+    assert_true(frexp(box.side, &exponent) == 0.5 && box_fits(box.side, lo, hi));
+    for (int k = 0; k < 3; k++) {
+        assert_true(box.corner[k] == floor(lo[k] / (box.side / 4)) * (box.side / 4));
+        assert_true(box.corner[k] < box.corner[k] + box.side / (1 << 21) || box.corner[k] != 0);
+        largest = fmax(largest, fmax(fabs(lo[k]), fabs(hi[k])));
+    }
+    for (double smaller = box.side / 2; largest > 1e-200 && smaller > largest * 0x1p-31; smaller /= 2) {
+        assert_false(box_fits(smaller, lo, hi));
+    }
+}
+
 TEST(the_box_is_the_smallest_that_fits)
 {
+    static const double points[][3] = {{0, 0, 0},    {1e18, -1e18, 1e18},    {-0.0, 5e-324, 0}, {1e-300, 0, 0},
+                                       {-1, -1, -1}, {DBL_MIN, -DBL_MIN, 1}, {1e300, 1, -1e5},  {0.1, 1e-40, 4}};
+    for (int p = 0; p < COUNT_OF(points); p++) {
+        check_box(points[p], points[p]);
+    }
     for (uint64_t i = 0; i < 2000; i++) {
         double lo[3], hi[3];
-        bh_box box;
         const double scale = ldexp(1, (int)eqp_random_below(1, 0, i, 120) - 60);
         for (int k = 0; k < 3; k++) {
             lo[k] = scale * (eqp_random_uniform(2, (uint64_t)k, i) - 0.5);
             hi[k] = lo[k] + (i % 5 == 0 ? 0 : scale * ldexp(eqp_random_uniform(3, (uint64_t)k, i), -(int)(i % 13)));
         }
-        assert_ok(bh_box_enclosing(lo, hi, &box));
-        int exponent;
-        assert_true(frexp(box.side, &exponent) == 0.5);
-        assert_true(box_fits(box.side, lo, hi));
-        for (int k = 0; k < 3; k++) {
-            assert_true(box.corner[k] == floor(lo[k] / (box.side / 4)) * (box.side / 4));
-        }
-        double largest = 0;
-        for (int k = 0; k < 3; k++) {
-            largest = fmax(largest, fmax(fabs(lo[k]), fabs(hi[k])));
-        }
-        for (double smaller = box.side / 2; smaller > largest * 0x1p-31; smaller /= 2) {
-            assert_false(box_fits(smaller, lo, hi));
-        }
+        check_box(lo, hi);
     }
 }
 
-TEST(the_box_takes_extremes_and_refuses_nonsense)
+TEST(the_box_refuses_nonsense)
 {
-    static const double points[][3] = {{0, 0, 0},    {1e18, -1e18, 1e18},    {-0.0, 5e-324, 0}, {1e-300, 0, 0},
-                                       {-1, -1, -1}, {DBL_MIN, -DBL_MIN, 1}, {1e300, 1, -1e5},  {0.1, 1e-40, 4}};
+    static const double zero[3] = {0, 0, 0}, one[3] = {1, 1, 1}, bad[] = {NAN, INFINITY, -INFINITY, DBL_MAX};
     bh_box box = {{7, 7, 7}, 7};
-    for (size_t p = 0; p < sizeof(points) / sizeof(*points); p++) {
-        const bh_tree tree = {.box = {{0}, 0}};
-        bh_tree copy = tree;
-        assert_ok(bh_box_enclosing(points[p], points[p], &copy.box));
-        assert_true(copy.box.side > 0 && isfinite(copy.box.side));
-        for (int k = 0; k < 3; k++) {
-            assert_true(copy.box.corner[k] <= points[p][k] && points[p][k] < copy.box.corner[k] + copy.box.side);
-            assert_true(copy.box.corner[k] < copy.box.corner[k] + copy.box.side / (1 << 21) || copy.box.corner[k] != 0);
-        }
-    }
-    const double zero[3] = {0, 0, 0}, one[3] = {1, 1, 1}, huge[3] = {DBL_MAX, 0, 0};
     assert_refused(bh_box_enclosing(one, zero, &box));
-    assert_int_equal(bh_box_enclosing(zero, huge, &box), EQP_ERR_DATA);
-    for (int k = 0; k < 3; k++) {
-        static const double bad[] = {NAN, INFINITY, -INFINITY};
-        for (int b = 0; b < 3; b++) {
-            double point[3] = {0, 0, 0};
-            point[k] = bad[b];
-            assert_int_equal(bh_box_enclosing(zero, point, &box), EQP_ERR_DATA);
-            assert_int_equal(bh_box_enclosing(point, zero, &box), EQP_ERR_DATA);
-        }
+    for (int k = 0; k < 3 * COUNT_OF(bad); k++) {
+        double point[3] = {0, 0, 0};
+        point[k % 3] = bad[k / 3];
+        assert_int_equal(bh_box_enclosing(zero, point, &box), EQP_ERR_DATA);
+        assert_true(bad[k / 3] == DBL_MAX || bh_box_enclosing(point, zero, &box) == EQP_ERR_DATA);
     }
     assert_true(box.side == 7 && box.corner[2] == 7);
 }
@@ -280,23 +271,16 @@ TEST(wrong_input_is_refused)
     assert_refused(bh_tree_top(&tree, 0, NULL, 0));
     assert_ok(bh_tree_top(&tree, 1, tree.cell, 0));
     assert_int_equal(bh_tree_top(&tree, 1, tree.cell, 0), EQP_ERR_STATE);
-    bh_tree_free(NULL);
-}
-
-TEST(a_small_cell_above_the_branches_is_refused)
-{
-    FREED_BY(bh_tree_free) bh_tree tree;
-    BH_SET(set, BH_UNIFORM, 100, 8);
-    const bh_interval halves[2] = {{0, EQP_CURVE_END / 2}, {EQP_CURVE_END / 2, EQP_CURVE_END}};
-    bh_tree_init(&tree, 100);
+    const bh_interval halves[2] = {{0, end / 2}, {end / 2, end}};
+    tree.leaf_size = 100;
     assert_ok(build(&tree, &set, 2, halves));
     const int64_t ncells = tree.ncells;
-    HEAP bh_cell *branch = calloc((size_t)tree.nbranches, sizeof(*branch));
-    assert_non_null(branch);
-    memcpy(branch, tree.cell, (size_t)tree.nbranches * sizeof(*branch));
-    assert_refused(bh_tree_top(&tree, tree.nbranches, branch, 0));
-    assert_int_equal(tree.ncells, ncells);
-    assert_int_equal(tree.root, -1);
+    HEAP bh_cell *copy = calloc((size_t)tree.nbranches, sizeof(*copy));
+    assert_non_null(copy);
+    memcpy(copy, tree.cell, (size_t)tree.nbranches * sizeof(*copy));
+    assert_refused(bh_tree_top(&tree, tree.nbranches, copy, 0)); /* a small cell would be above the branches */
+    assert_true(tree.ncells == ncells && tree.root == -1);
+    bh_tree_free(NULL);
 }
 
 /* The check used by other tests finds wrong cells. */
@@ -385,35 +369,25 @@ TEST(a_drifted_tree_bounds_its_particles)
 static double error_of_forces(const bh_set *set, const bh_tree *tree)
 {
     const bh_sources *s = &tree->sources;
-    bh_mac mac = {.theta = 0.6, .relative = true, .alpha = 0.006, .G = 1};
-    double *exact = calloc((size_t)(8 * s->n), sizeof(*exact)), *got = exact + 4 * s->n, sum = 0;
-    int64_t ngroups;
-    bh_group *group;
-    bh_kernel *kernel;
-    assert_non_null(exact);
-    bh_direct(s->n, s->x, s->y, s->z, s->m, 1, 0.01, s->n, s->x, s->y, s->z, exact, exact + s->n, exact + 2 * s->n,
-              exact + 3 * s->n);
-    for (int64_t i = 0; i < s->n; i++) {
-        set->accel[i] = sqrt(pow(exact[i], 2) + pow(exact[s->n + i], 2) + pow(exact[2 * s->n + i], 2));
+    const bh_mac mac = {.theta = 0.6, .relative = true, .alpha = 0.006, .G = 1};
+    const int64_t n = s->n;
+    HEAP double *exact = calloc((size_t)(8 * n), sizeof(*exact));
+    HEAP int64_t *order = calloc((size_t)n, sizeof(*order));
+    bh_serial serial = {.n = n, .order = order, .tree = *tree};
+    double *got = exact + 4 * n, sum = 0;
+    assert_true(exact != NULL && order != NULL);
+    bh_direct(n, s->x, s->y, s->z, s->m, 1, 0.01, n, s->x, s->y, s->z, exact, exact + n, exact + 2 * n, exact + 3 * n);
+    for (int64_t i = 0; i < n; i++) {
+        order[i] = i;
+        set->accel[i] = sqrt(pow(exact[i], 2) + pow(exact[n + i], 2) + pow(exact[2 * n + i], 2));
     }
-    assert_ok(bh_groups_make(tree, set->key, 32, set->accel, &ngroups, &group));
-    assert_ok(bh_kernel_create(NULL, BH_DOUBLE, &kernel));
-    BH_LIST(list);
-    for (int64_t g = 0; g < ngroups; g++) {
-        const int64_t at = group[g].first;
-        assert_ok(bh_walk(tree, tree->root, &group[g], &mac, NULL, &list));
-        assert_ok(bh_force(kernel, tree, &list, 1, 0.01, group[g].count, s->x + at, s->y + at, s->z + at, got + at,
-                           got + s->n + at, got + 2 * s->n + at, got + 3 * s->n + at));
+    assert_ok(bh_groups_make(tree, set->key, 32, set->accel, &serial.ngroups, &serial.group));
+    assert_ok(bh_serial_force(&serial, NULL, &mac, 1, 0.01, got, got + n, got + 2 * n, got + 3 * n, NULL));
+    for (int64_t i = 0; i < 3 * n; i++) {
+        sum += pow((got[i] - exact[i]) / set->accel[i % n], 2);
     }
-    for (int64_t i = 0; i < s->n; i++) {
-        for (int k = 0; k < 3; k++) {
-            sum += pow((got[k * s->n + i] - exact[k * s->n + i]) / set->accel[i], 2);
-        }
-    }
-    bh_kernel_free(kernel);
-    free(group);
-    free(exact);
-    return sqrt(sum / (double)s->n);
+    free(serial.group);
+    return sqrt(sum / (double)n);
 }
 
 TEST(a_drifted_tree_gives_forces_as_exact_as_a_new_one)

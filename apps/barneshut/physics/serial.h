@@ -23,8 +23,7 @@ typedef struct bh_serial_work {
 } bh_serial_work;
 
 /* Sorts, builds the tree, makes the groups. x, y, z, m [n] and accel [n] (|a| of the previous step, or NULL) are
- * borrowed for the call. O(n). Free with bh_serial_free() whether it succeeded or not. EQP_ERR_ARGUMENT for a negative
- * n or sizes below 1, EQP_ERR_DATA for coordinates that are not finite, EQP_ERR_MEMORY. */
+ * borrowed for the call; coordinates are finite. O(n). Free with bh_serial_free() whether it succeeded or not. */
 int bh_serial_build(bh_serial *serial, int64_t n, const double *x, const double *y, const double *z, const double *m,
                     const double *accel, int leaf_size, int group_size);
 void bh_serial_free(bh_serial *serial);
