@@ -27,12 +27,11 @@ static int create(void *user, MPI_Comm comm, bool compares, app_run *steps, app_
 {
     running *r = user;
     bh_simulation *sim = &r->sim;
-    int code;
 
     if (compares) {
         app_compare_first(&r->settings.run);
     }
-    EQP_TRY(bh_simulation_create(comm, &r->settings, sim, message));
+    EQP_CHECK(bh_simulation_create(comm, &r->settings, sim, message));
     *steps = (app_run){.comm = sim->comm,
                        .now = &sim->now.common,
                        .completes = sim->input.kick > 0,
@@ -45,8 +44,7 @@ static int create(void *user, MPI_Comm comm, bool compares, app_run *steps, app_
                        .forces = bh_output_forces};
     comparison->balancer = sim->balancer;
     comparison->grain_size = sim->problem.ngrains > 1 ? sim->problem.size : NULL;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static void destroy(void *user)

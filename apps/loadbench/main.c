@@ -120,16 +120,14 @@ static int create(void *user, MPI_Comm comm, bool compares, app_run *steps, app_
                   eqp_message *message)
 {
     running *r = user;
-    int code;
 
     if (compares) {
         app_compare_first(&r->settings.run);
     }
-    EQP_TRY(lb_simulation_create(comm, &r->settings, &r->sim, message));
+    EQP_CHECK(lb_simulation_create(comm, &r->settings, &r->sim, message));
     *steps = (app_run){.comm = r->sim.comm, .now = &r->sim.now.common, .step = take_step};
     comparison->balancer = r->sim.balancer;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static void destroy(void *user)

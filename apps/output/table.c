@@ -46,11 +46,7 @@ int eqp_table_cell(eqp_table *table, const char *format, ...)
     va_list arguments;
     char *text;
     int length;
-    int code = eqp_array_reserve(&table->cell, &table->capacity, table->ncells + 1, sizeof *table->cell);
-
-    if (code) {
-        return code;
-    }
+    EQP_CHECK(eqp_array_reserve(&table->cell, &table->capacity, table->ncells + 1, sizeof *table->cell));
     va_start(arguments, format);
     length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);

@@ -113,10 +113,7 @@ static int read_item(app_recipe *recipe, unsigned *said, const char *item, size_
         return EQP_ERR_ARGUMENT;
     }
     *said |= 1U << number;
-    int code = read_value(kind, key, equals + 1, length - name - 1, &value, message);
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_CHECK(read_value(kind, key, equals + 1, length - name - 1, &value, message));
     if (key == &seed_key) {
         recipe->seed = (uint64_t)value;
         recipe->seeded = true;
@@ -143,10 +140,7 @@ int app_recipe_parse(const app_recipes *table, const char *text, app_recipe *rec
     for (const char *at = text + name; *at != '\0';) {
         at++; /* the colon or comma */
         size_t length = strcspn(at, ",");
-        int code = read_item(&made, &said, at, length, message);
-        if (code != EQP_OK) {
-            return code;
-        }
+        EQP_CHECK(read_item(&made, &said, at, length, message));
         at += length;
     }
     *recipe = made;

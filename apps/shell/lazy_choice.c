@@ -87,7 +87,7 @@ int app_lazy_choose(MPI_Comm world, const app_pace *pace, app_run_settings *run)
     eqp_lazy_model model = {
         .talk = {.fixed = ROUND}, .imbalance = UNEVEN, .drift = DRIFT, .steps = run->steps > 0 ? run->steps : 1};
     double particles = particles_of(pace, run);
-    int nranks, code;
+    int nranks;
 
     if (run->lazy.mode != EQP_LAZY_AUTO) {
         return EQP_OK;
@@ -101,12 +101,10 @@ int app_lazy_choose(MPI_Comm world, const app_pace *pace, app_run_settings *run)
     if (MPI_Bcast(&particles, 1, MPI_DOUBLE, 0, world) != MPI_SUCCESS) { /* some nodes may not see the file */
         return EQP_ERR_MPI;
     }
-    EQP_TRY(has_spare_core(world, &model.spare));
+    EQP_CHECK(has_spare_core(world, &model.spare));
     model.step.divided = particles * pace->seconds;
     model.map = map_of(run, particles * pace->owners, nranks);
     model.own = ROUND + particles * pace->owners * (OWN / nranks + (run->lazy.repair != 0 ? REPAIRED : 0.0));
-    EQP_TRY(eqp_lazy_decide(&model, nranks, run->method->assign_alone != NULL && !run->choice.options.split, &run->lazy,
-                            &run->lazy_why));
-done:
-    return code;
+    return eqp_lazy_decide(&model, nranks, run->method->assign_alone != NULL && !run->choice.options.split, &run->lazy,
+                           &run->lazy_why);
 }

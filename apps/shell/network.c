@@ -26,11 +26,7 @@ static int read_text(const char *path, char text[APP_NETWORK_BYTES + 1], eqp_mes
     FILE *file = NULL;
     size_t n;
     bool broken;
-    const int code = eqp_input_open(path, &file, message);
-
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_CHECK(eqp_input_open(path, &file, message));
     n = fread(text, 1, APP_NETWORK_BYTES + 1, file);
     broken = ferror(file) != 0;
     (void)fclose(file);
@@ -149,22 +145,19 @@ static int write_file(const char *path, int nranks, const eqp_network *network, 
     eqp_network older = EQP_NETWORK_DEFAULTS;
     eqp_output *output = NULL;
     eqp_message inner;
-    int code;
 
     if (access(path, F_OK) == 0 && read_file(path, &older, &inner) != EQP_OK) {
         eqp_message_set(message, "%s: is there already and describes no network", path);
         return EQP_ERR_IO;
     }
-    EQP_TRY(eqp_output_create(path, &output, message));
+    EQP_CHECK(eqp_output_create(path, &output, message));
     fprintf(eqp_output_stream(output),
             "# seconds, measured between %d ranks: of a message and its bytes, of a level of a reduction and of an\n"
             "# allgather and the bytes that it brings; ranks that share memory: as told\n"
             "alpha=%.6g\nbeta=%.6g\nreduce=%.6g\ngather=%.6g\ngather_byte=%.6g\nnode=%d\n",
             nranks, network->alpha, network->beta, network->reduce, network->gather, network->gather_byte,
             network->node);
-    EQP_TRY(eqp_output_commit(output, message));
-done:
-    return code;
+    return eqp_output_commit(output, message);
 }
 
 int app_network_measure(MPI_Comm comm, app_network_choice *choice, eqp_message *message)

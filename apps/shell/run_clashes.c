@@ -165,16 +165,14 @@ static bool of_one_set(const app_naming *naming, const char *path, const char *i
 static int add_place(place_list *list, const char *what, const char *path, const char *ending)
 {
     char *text = NULL;
-    int code;
 
     if (path == NULL) {
         return EQP_OK;
     }
-    EQP_TRY(eqp_array_reserve(&list->of, &list->capacity, list->n + 1, sizeof *list->of));
-    EQP_TRY(asprintf(&text, "%s%s", path, ending) < 0 ? EQP_ERR_MEMORY : EQP_OK);
+    EQP_CHECK(eqp_array_reserve(&list->of, &list->capacity, list->n + 1, sizeof *list->of));
+    EQP_CHECK(asprintf(&text, "%s%s", path, ending) < 0 ? EQP_ERR_MEMORY : EQP_OK);
     list->of[list->n++] = (place){what, text};
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Adds files with the output's name and other endings. */

@@ -84,18 +84,15 @@ done:
 
 static int create_buffers(ordering *o)
 {
-    int code;
-
-    EQP_TRY(eqp_array_create(&o->list, o->rows->n < LISTED ? o->rows->n : LISTED, sizeof *o->list));
-    EQP_TRY(eqp_array_create(&o->piece, o->nranks > 1 ? (int64_t)PIECE * (1 + o->ncolumns) : 0, sizeof *o->piece));
+    EQP_CHECK(eqp_array_create(&o->list, o->rows->n < LISTED ? o->rows->n : LISTED, sizeof *o->list));
+    EQP_CHECK(eqp_array_create(&o->piece, o->nranks > 1 ? (int64_t)PIECE * (1 + o->ncolumns) : 0, sizeof *o->piece));
     if (o->me == 0) {
-        EQP_TRY(eqp_array_create(&o->coming, o->nranks, sizeof *o->coming));
-        EQP_TRY(eqp_array_create(&o->filled, WINDOW, sizeof *o->filled));
-        EQP_TRY(eqp_array_create(&o->window, (int64_t)WINDOW * o->ncolumns, sizeof *o->window));
-        EQP_TRY(eqp_array_create(&o->block, (int64_t)STRIDE * o->ncolumns, sizeof *o->block));
+        EQP_CHECK(eqp_array_create(&o->coming, o->nranks, sizeof *o->coming));
+        EQP_CHECK(eqp_array_create(&o->filled, WINDOW, sizeof *o->filled));
+        EQP_CHECK(eqp_array_create(&o->window, (int64_t)WINDOW * o->ncolumns, sizeof *o->window));
+        EQP_CHECK(eqp_array_create(&o->block, (int64_t)STRIDE * o->ncolumns, sizeof *o->block));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static void free_ordering(ordering *o)

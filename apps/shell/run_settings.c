@@ -132,16 +132,14 @@ static int choose_methods(const eqp_methods *own, app_run_settings *run, const c
     const eqp_choice_options plain = {.strategy = (eqp_sample_strategy)run->sample_strategy,
                                       .rate = run->sample_rate,
                                       .threshold = run->sample_threshold};
-    int code;
 
-    EQP_TRY(eqp_choice_parse(own, &plain, run->balance, &run->choice, message));
+    EQP_CHECK(eqp_choice_parse(own, &plain, run->balance, &run->choice, message));
     run->method = run->choice.method;
     *option = "compare";
     if (run->compare_text != NULL) {
-        EQP_TRY(eqp_choices_parse(own, &plain, run->compare_text, &run->ncompare, &run->compare, message));
+        EQP_CHECK(eqp_choices_parse(own, &plain, run->compare_text, &run->ncompare, &run->compare, message));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int choose_share(app_run_settings *run, eqp_message *message)
@@ -172,11 +170,7 @@ static int choose_memory(app_run_settings *run, eqp_message *message)
 static int read_schedule(app_run_settings *run, eqp_message *message)
 {
     app_keyed keyed;
-    int code = app_keyed_parse(run->schedule_text, &keyed, message);
-
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_CHECK(app_keyed_parse(run->schedule_text, &keyed, message));
     run->schedule = eqp_schedule_method_find(keyed.kind);
     if (run->schedule == NULL) {
         eqp_nearest nearest = {.text = keyed.kind, .length = strlen(keyed.kind)};
@@ -445,16 +439,14 @@ bool app_run_asks(const char *value)
 static int list_method(eqp_table *list, const eqp_method *method)
 {
     const eqp_option *option;
-    int code;
 
-    EQP_TRY(eqp_table_cell(list, "%s", method->name));
-    EQP_TRY(eqp_table_cell(list, "%s", method->summary));
+    EQP_CHECK(eqp_table_cell(list, "%s", method->name));
+    EQP_CHECK(eqp_table_cell(list, "%s", method->summary));
     for (int i = 0; (option = eqp_choice_option(method, i)) != NULL; i++) {
-        EQP_TRY(eqp_table_cell(list, option->type == EQP_OPTION_FLAG ? "  %s" : "  %s=", option->name));
-        EQP_TRY(eqp_table_cell(list, "  %s", option->help));
+        EQP_CHECK(eqp_table_cell(list, option->type == EQP_OPTION_FLAG ? "  %s" : "  %s=", option->name));
+        EQP_CHECK(eqp_table_cell(list, "  %s", option->help));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int app_run_list_methods(const eqp_methods *own, char **text)

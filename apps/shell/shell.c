@@ -93,12 +93,10 @@ static int describe_version(const char *name, char **text)
     const app_provenance from = app_provenance_take();
     const size_t room = sizeof format + sizeof from + strlen(name) + strlen(eqp_version()) + strlen(from.compiler) +
                         strlen(from.commit);
-    int code;
 
-    EQP_TRY(eqp_array_create(text, (int64_t)room, 1));
+    EQP_CHECK(eqp_array_create(text, (int64_t)room, 1));
     snprintf(*text, room, format, name, eqp_version(), from.commit, from.compiler, from.mpi);
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* NULL: the program has no such settings. */
@@ -135,15 +133,12 @@ static int answer(const app_program *program, char **text, eqp_message *message)
 static int complete(const app_program *program, eqp_message *message)
 {
     app_run_settings *run = settings_of(program);
-    int code = EQP_OK;
 
     if (program->complete != NULL) {
         return program->complete(program->settings, message);
     }
-    EQP_TRY(run != NULL ? app_run_check_outputs(program->line->program, run, message) : EQP_OK);
-    EQP_TRY(run != NULL ? app_run_choose(program->line->program, program->own, run, message) : EQP_OK);
-done:
-    return code;
+    EQP_CHECK(run != NULL ? app_run_check_outputs(program->line->program, run, message) : EQP_OK);
+    return run != NULL ? app_run_choose(program->line->program, program->own, run, message) : EQP_OK;
 }
 
 /* Answers --help, --version and the requests of the app. -1: a run follows. */

@@ -41,35 +41,31 @@ int app_words_print(const app_words *words, char **text)
     const size_t room = (size_t)(DIGITS * words->n + nlines * (int64_t)sizeof APP_WORDS_LINE) + 1;
     size_t at = 0;
     char *made = NULL;
-    int code;
 
-    EQP_TRY(eqp_array_create(&made, (int64_t)room, 1));
+    EQP_CHECK(eqp_array_create(&made, (int64_t)room, 1));
     for (int64_t i = 0; i < words->n; i++) {
         at += (size_t)snprintf(made + at, room - at, "%s%016llx%s", i % LINE_WORDS == 0 ? APP_WORDS_LINE : "",
                                (unsigned long long)words->word[i],
                                i % LINE_WORDS == LINE_WORDS - 1 || i == words->n - 1 ? "\n" : "");
     }
     *text = made;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* A line's words behind those that there are. */
 static int take_line(const char *line, int64_t *capacity, app_words *words)
 {
     char digits[DIGITS + 1] = "";
-    int code = EQP_OK;
 
     for (const char *at = line; *at != '\0' && *at != '\n'; at += DIGITS) {
         memcpy(digits, at, strnlen(at, DIGITS));
         if (strspn(digits, "0123456789abcdef") != DIGITS) {
             return EQP_ERR_FORMAT;
         }
-        EQP_TRY(eqp_array_reserve(&words->word, capacity, words->n + 1, sizeof *words->word));
+        EQP_CHECK(eqp_array_reserve(&words->word, capacity, words->n + 1, sizeof *words->word));
         words->word[words->n++] = strtoull(digits, NULL, 16);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int app_words_find(const char *path, app_words *words, eqp_message *message)
@@ -146,9 +142,8 @@ static int fill(const head *h, const uint64_t *own, const app_run_of_keys *run, 
 {
     const int64_t nwords = HEAD_WORDS + h->nown + RUN_WORDS * h->nruns + words_of(h->size);
     uint64_t *at;
-    int code;
 
-    EQP_TRY(eqp_array_create(&words->word, nwords, sizeof *words->word));
+    EQP_CHECK(eqp_array_create(&words->word, nwords, sizeof *words->word));
     words->n = nwords;
     at = words->word + HEAD_WORDS;
     memcpy(words->word, h, sizeof *h);
@@ -156,8 +151,7 @@ static int fill(const head *h, const uint64_t *own, const app_run_of_keys *run, 
     memcpy(at + h->nown, run, (size_t)h->nruns * sizeof *run);
     memcpy(at + h->nown + RUN_WORDS * h->nruns, bytes, (size_t)h->size);
     words->word[CHECKSUM_WORD] = checksum_of(words);
-done:
-    return code;
+    return EQP_OK;
 }
 
 int app_state_make(MPI_Comm comm, const eqp_balancer *balancer, const char *method, int64_t nown, const uint64_t *own,

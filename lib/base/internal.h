@@ -9,15 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Calls a function that returns a code, and returns its error from the calling function. EQP_TRY() is for functions
- * that clean up at `done`. */
-#define EQP__CHECK(call)                                                                                               \
-    do {                                                                                                               \
-        const int eqp__code = (call);                                                                                  \
-        if (eqp__code != EQP_OK) {                                                                                     \
-            return eqp__code;                                                                                          \
-        }                                                                                                              \
-    } while (0)
+#define EQP__CHECK EQP_CHECK
 
 /* Returns an error from the calling function if a condition holds. */
 #define EQP__FAIL_IF(condition, error)                                                                                 \

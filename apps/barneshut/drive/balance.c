@@ -40,18 +40,16 @@ done:
 int bh_balance_ask(bh_simulation *sim, eqp_message *message)
 {
     eqp_advice keep;
-    int code = EQP_OK;
 
     sim->costs = (bh_costs){.begin = eqp_busy_seconds()};
     if (eqp_balancer_due(sim->balancer)) {
-        EQP_TRY(eqp_agree(sim->comm, sim->code, NULL));
-        EQP_TRY(bh_balance_map(sim, message));
+        EQP_CHECK(eqp_agree(sim->comm, sim->code, NULL));
+        EQP_CHECK(bh_balance_map(sim, message));
         sim->costs.begin = eqp_busy_seconds();
     } else { /* passes the length of the run, which a restart may change */
         (void)eqp_balancer_advise(sim->balancer, steps_left(sim), &keep, NULL);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* The home of a shared group is one of its ranks. */
@@ -243,24 +241,22 @@ int bh_balance_record(bh_simulation *sim, double kick, eqp_message *message)
                            .nlows = 7,
                            .low = low};
     bh_sums sums;
-    int code;
 
     make_sums(sim, kick, &sums);
     memcpy(sum, &sums, sizeof sums);
     bh_predict(sim, kick, low, sum + BH_SUMS_DOUBLES);
     low[6] = -app_signals_pending();
     mine = row_of(sim);
-    EQP_TRY(eqp_balancer_record(sim->balancer, &work, &now->common));
+    EQP_CHECK(eqp_balancer_record(sim->balancer, &work, &now->common));
     memcpy(&now->sums, sum, sizeof now->sums);
     memcpy(sim->on_rung, sum + BH_SUMS_DOUBLES, (size_t)nrungs * sizeof *sum);
     memcpy(sim->bound, low, sizeof sim->bound);
     sim->bounded = true;
     sim->signal = (int)-low[6];
-    EQP_TRY(check_finite(now, message)); /* the sums are the same on all ranks */
+    EQP_CHECK(check_finite(now, message)); /* the sums are the same on all ranks */
     spread_rows(sim->domain.nranks, sim->row, row_bytes);
     sum_rows(sim, nrungs);
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* A tree drifts while fewer than these shares of all particles are active and have left their leaves. Above a quarter,

@@ -75,13 +75,11 @@ static int choose_dt(bh_simulation *sim, eqp_message *message)
 static int find_dt(bh_simulation *sim, eqp_message *message)
 {
     const bh_settings *s = sim->settings;
-    int code;
 
     sim->dt = s->run.dt > 0 ? s->run.dt : sim->input.dt;
-    EQP_TRY(sim->dt > 0 ? EQP_OK : choose_dt(sim, message));
+    EQP_CHECK(sim->dt > 0 ? EQP_OK : choose_dt(sim, message));
     sim->rungs.dt = sim->dt;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* The particles of all ranks on each rung. */
@@ -89,17 +87,15 @@ static int count_rungs(bh_simulation *sim)
 {
     const bh_particles *p = &sim->domain.particles;
     int64_t on[BH_RUNGS_MAX] = {0};
-    int code;
 
     for (int64_t i = 0; i < p->n; i++) {
         on[p->rung[i]]++;
     }
-    EQP_TRY(eqp_sum_int64(sim->comm, sim->rungs.n, on));
+    EQP_CHECK(eqp_sum_int64(sim->comm, sim->rungs.n, on));
     for (int r = 0; r < sim->rungs.n; r++) {
         sim->on_rung[r] = (double)on[r];
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Finds the rungs of the first step, for which the first map is made. A stopped step keeps its rungs. */
@@ -107,42 +103,36 @@ static int find_rungs(bh_simulation *sim, eqp_message *message)
 {
     bh_particles *p = &sim->domain.particles;
     const double *const a[] = {p->ax, p->ay, p->az};
-    int code;
 
-    EQP_TRY(find_dt(sim, message));
+    EQP_CHECK(find_dt(sim, message));
     if (sim->input.kick == 0) {
         bh_rungs_choose(&sim->rungs, sim->tick, p->n, a, p->rung);
     }
-    EQP_TRY(count_rungs(sim));
-done:
-    return code;
+    return count_rungs(sim);
 }
 
 /* First homes by count, then the first map; or those of a restart file. */
 static int prepare_first(bh_simulation *sim, bool balance, eqp_message *message)
 {
-    int code;
-
-    EQP_TRY(migrate(sim));
+    EQP_CHECK(migrate(sim));
     if (sim->resumes) {
         bh_resume_tags(sim);
     } else {
         tag_all(&sim->domain.particles, sim->domain.rank);
     }
-    EQP_TRY(build_tree(sim));
+    EQP_CHECK(build_tree(sim));
     if ((sim->evaluator.mac.relative || sim->rungs.n > 1) && sim->settings->run.restart == NULL) {
-        EQP_TRY(find_accelerations(sim));
+        EQP_CHECK(find_accelerations(sim));
     }
     if (sim->rungs.n > 1) {
-        EQP_TRY(find_rungs(sim, message));
+        EQP_CHECK(find_rungs(sim, message));
     }
     if (balance && !sim->resumes) {
-        EQP_TRY(bh_balance_map(sim, message));
-        EQP_TRY(migrate(sim));
-        EQP_TRY(build_tree(sim));
+        EQP_CHECK(bh_balance_map(sim, message));
+        EQP_CHECK(migrate(sim));
+        EQP_CHECK(build_tree(sim));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Completes a stopped step from its tick on, with its own length. */
@@ -184,44 +174,40 @@ done:
 static int compute_first(bh_simulation *sim)
 {
     bh_particles *p = &sim->domain.particles;
-    int code;
 
     if (sim->settings->run.restart != NULL && sim->input.kick == 0) {
         return compute_again(sim);
     }
     if (sim->settings->run.ncompare > 0 && sim->evaluator.mac.relative) { /* comparisons use the first lists */
-        EQP_TRY(eqp_agree(sim->comm, bh_forces_keep(p, &sim->problem.first), NULL));
+        EQP_CHECK(eqp_agree(sim->comm, bh_forces_keep(p, &sim->problem.first), NULL));
     }
     if (sim->input.kick > 0 && sim->rungs.n > 1) {
         return complete_step(sim);
     }
     bh_step_forces(sim);
-    EQP_TRY(eqp_agree(sim->comm, sim->code, NULL));
+    EQP_CHECK(eqp_agree(sim->comm, sim->code, NULL));
     bh_kick(p->n, sim->input.kick, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int start(bh_simulation *sim, eqp_message *message)
 {
     const bh_settings *s = sim->settings;
-    int code;
 
     sim->on_rung[0] = (double)sim->input.total;
-    EQP_TRY(prepare_first(sim, !(s->run.method->flags & EQP_KEEPS), message));
-    EQP_TRY(compute_first(sim));
-    EQP_TRY(sim->dt > 0 ? EQP_OK : find_dt(sim, message));
+    EQP_CHECK(prepare_first(sim, !(s->run.method->flags & EQP_KEEPS), message));
+    EQP_CHECK(compute_first(sim));
+    EQP_CHECK(sim->dt > 0 ? EQP_OK : find_dt(sim, message));
     sim->now.common.step = sim->input.step;
     sim->now.common.time = sim->input.time;
-    EQP_TRY(bh_balance_record(sim, 0.0, message));
+    EQP_CHECK(bh_balance_record(sim, 0.0, message));
     sim->first = sim->now.sums;
     if (sim->resumes && sim->input.kick == 0) { /* otherwise the record was of the completed step */
-        EQP_TRY(eqp_agree(sim->comm, bh_resume_again(sim), NULL));
+        EQP_CHECK(eqp_agree(sim->comm, bh_resume_again(sim), NULL));
     }
     app_words_free(&sim->input.words);
     bh_step_choose_rungs(sim);
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int create_evaluator(bh_simulation *sim, eqp_message *message)
@@ -257,7 +243,6 @@ static int create_balancer(bh_simulation *sim, eqp_message *message)
     const app_run_settings *run = &sim->settings->run;
     const eqp_balancer_options options = app_run_balancing(run);
     eqp_schedule_options rules = run->schedule_rules;
-    int code;
 
     sim->problem = (bh_problem){.domain = &sim->domain,
                                 .evaluator = &sim->evaluator,
@@ -267,16 +252,15 @@ static int create_balancer(bh_simulation *sim, eqp_message *message)
                                 .ngrains = sim->settings->group_size == 0 ? BH_NGROUP_SIZES : 0,
                                 .size = BH_GROUP_SIZES};
     const eqp_problem functions = bh_problem_functions(&sim->problem);
-    EQP_TRY(app_run_balancer_create("barneshut", sim->comm, &functions, &options, &sim->balancer, message));
+    EQP_CHECK(app_run_balancer_create("barneshut", sim->comm, &functions, &options, &sim->balancer, message));
     sim->problem.balancer = sim->balancer;
     sim->evaluator.plan = *eqp_balancer_plan(sim->balancer);
     if (run->schedule != NULL) {
         rules.weight = run->share.kind == EQP_SHARE_SPEEDS ? eqp_balancer_speeds(sim->balancer) : NULL;
-        EQP_TRY(bh_stealing_create(sim->comm, run->schedule, &rules, &sim->stealing));
+        EQP_CHECK(bh_stealing_create(sim->comm, run->schedule, &rules, &sim->stealing));
         sim->evaluator.stealing = sim->stealing;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* With --group-size auto a restart begins with the last size, a comparison with the largest. */

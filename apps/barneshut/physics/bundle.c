@@ -71,31 +71,26 @@ void bh_packer_begin(bh_packer *packer, const bh_tree *tree)
 static int extend(receiver *r, int64_t ncells)
 {
     const int64_t words = (ncells + 63) / 64;
-    int code;
-    EQP_TRY(eqp_array_reserve(&r->has, &r->capacity, words, sizeof(*r->has)));
+    EQP_CHECK(eqp_array_reserve(&r->has, &r->capacity, words, sizeof(*r->has)));
     if (words > r->words) {
         memset(r->has + r->words, 0, (size_t)(words - r->words) * sizeof(*r->has));
         r->words = words;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int find_receiver(bh_packer *packer, int rank, receiver **found)
 {
     int64_t r = 0;
-    int code;
     while (r < packer->nreceivers && packer->receiver[r].rank != rank) {
         r++;
     }
-    EQP_TRY(eqp_array_reserve(&packer->receiver, &packer->most_receivers, r + 1, sizeof(*packer->receiver)));
+    EQP_CHECK(eqp_array_reserve(&packer->receiver, &packer->most_receivers, r + 1, sizeof(*packer->receiver)));
     if (r == packer->nreceivers) {
         packer->receiver[packer->nreceivers++] = (receiver){.rank = rank};
     }
     *found = &packer->receiver[r];
-    EQP_TRY(extend(*found, packer->tree->ncells));
-done:
-    return code;
+    return extend(*found, packer->tree->ncells);
 }
 
 static int reserve(bh_packer *packer, int64_t more)
@@ -116,20 +111,18 @@ static int put(bh_packer *packer, const void *bytes, size_t size)
 static int put_groups(bh_packer *packer, int64_t n, const bh_bundle_group *group)
 {
     bundle_head head = {.ngroups = n};
-    int code;
-    EQP_TRY(put(packer, &head, sizeof(head)));
+    EQP_CHECK(put(packer, &head, sizeof(head)));
     for (int64_t g = 0; g < n; g++) {
         const group_head record = {group[g].tag, group[g].group.count, group[g].group.accel};
         const double *const at[3] = {group[g].x, group[g].y, group[g].z};
-        EQP_TRY(put(packer, &record, sizeof(record)));
+        EQP_CHECK(put(packer, &record, sizeof(record)));
         for (int k = 0; k < 3; k++) {
-            EQP_TRY(put(packer, at[k], (size_t)record.count * sizeof(double)));
+            EQP_CHECK(put(packer, at[k], (size_t)record.count * sizeof(double)));
         }
     }
     head.group_bytes = packer->size - (int64_t)sizeof(head);
     memcpy(packer->bytes, &head, sizeof(head));
-done:
-    return code;
+    return EQP_OK;
 }
 
 __attribute__((noinline)) static int put_block(bh_packer *packer, receiver *to, int64_t number)

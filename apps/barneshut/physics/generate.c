@@ -72,10 +72,7 @@ int bh_generate(const bh_generator *generator, int64_t first, int64_t n, double 
         return EQP_ERR_ARGUMENT;
     }
     const bh__model *model = generator->kind->how;
-    int code = model->open != NULL ? model->open(generator, &state) : EQP_OK;
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_CHECK(model->open != NULL ? model->open(generator, &state) : EQP_OK);
     for (int64_t i = 0; i < n; i++) {
         bh_particle particle;
         model->make(generator, state, first + i, &particle);

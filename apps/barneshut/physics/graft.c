@@ -90,9 +90,8 @@ static bool same_children(const bh_cell *a, const bh_cell *b, int nchild)
 static int graft_family(bh_tree *tree, int64_t number, int64_t parent, const unsigned char *records)
 {
     const int nchild = tree->cell[number].nchild;
-    int code;
-    EQP_TRY(bh__cells_reserve(tree, tree->ncells + nchild));
-    EQP_TRY(bh__families_reserve(tree, tree->nfamilies + 1));
+    EQP_CHECK(bh__cells_reserve(tree, tree->ncells + nchild));
+    EQP_CHECK(bh__families_reserve(tree, tree->nfamilies + 1));
     bh_cell *cell = &tree->cell[number];
     if (!read_family(tree, cell, records)) {
         return EQP_ERR_FORMAT;
@@ -108,8 +107,7 @@ static int graft_family(bh_tree *tree, int64_t number, int64_t parent, const uns
     if (parent >= 0) {
         bh__family_renew(tree, parent, number);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* True if the leaf's particles from `first` on lie in its cube. */
@@ -161,10 +159,7 @@ static int graft_leaf(bh_tree *tree, int64_t number, int64_t parent, const unsig
 {
     bh_cell *leaf = &tree->cell[number];
     bh_sources *s = &tree->sources;
-    const int code = bh__sources_reserve(s, s->n + leaf->count);
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_CHECK(bh__sources_reserve(s, s->n + leaf->count));
     if (!read_leaf(tree, leaf, records)) {
         return EQP_ERR_FORMAT;
     }

@@ -37,9 +37,8 @@ void bh_group_bounds(int64_t count, const double *x, const double *y, const doub
 
 static int add_group(group_maker *maker, int64_t first, int64_t count, int64_t part)
 {
-    int code;
-    EQP_TRY(part > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
-    EQP_TRY(eqp_array_reserve(&maker->group, &maker->capacity, maker->n + 1, sizeof(*maker->group)));
+    EQP_CHECK(part > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
+    EQP_CHECK(eqp_array_reserve(&maker->group, &maker->capacity, maker->n + 1, sizeof(*maker->group)));
     const bh_sources *s = &maker->tree->sources;
     bh_group group = {.key = maker->key[first], .part = (int32_t)part, .count = (int32_t)count, .first = first};
     bh_group_bounds(count, s->x + first, s->y + first, s->z + first, group.lo, group.hi);
@@ -50,8 +49,7 @@ static int add_group(group_maker *maker, int64_t first, int64_t count, int64_t p
         }
     }
     maker->group[maker->n++] = group;
-done:
-    return code;
+    return EQP_OK;
 }
 
 typedef struct key_cell {

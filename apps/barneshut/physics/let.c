@@ -56,7 +56,7 @@ static int find_stops(bh_let *let)
 {
     const bh_tree *tree = let->tree;
     int64_t stack[BH_STACK], capacity = 0, branch = 0;
-    int place[BH_STACK] = {0}, depth = 0, code = EQP_OK;
+    int place[BH_STACK] = {0}, depth = 0;
     if (tree->root >= 0) {
         stack[depth++] = tree->root;
     }
@@ -67,7 +67,7 @@ static int find_stops(bh_let *let)
         if (next->key - cell->key >= bh__span(cell->level)) {
             continue; /* none of this rank's branches is in here */
         }
-        EQP_TRY(eqp_array_reserve(&let->stop, &capacity, let->nstops + 1, sizeof(*let->stop)));
+        EQP_CHECK(eqp_array_reserve(&let->stop, &capacity, let->nstops + 1, sizeof(*let->stop)));
         const bool here = cell->home >= 0;
         let->stop[let->nstops++] = (stop){.cell = here ? branch++ : c, .place = at, .branch = here};
         for (int k = here ? 0 : cell->nchild; k-- > 0;) {
@@ -75,8 +75,7 @@ static int find_stops(bh_let *let)
             stack[depth++] = cell->child + k;
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* A stop that is not opened leads to the next one that is not deeper. */
@@ -141,10 +140,7 @@ static inline bool is_wanted(const bh_let *let, int64_t cell)
 static int add_new(bh_let *let, int64_t cell)
 {
     if (let->nwants == let->capacity) {
-        const int code = eqp_array_reserve(&let->want, &let->capacity, let->nwants + 256, sizeof(*let->want));
-        if (code != EQP_OK) {
-            return code;
-        }
+        EQP_CHECK(eqp_array_reserve(&let->want, &let->capacity, let->nwants + 256, sizeof(*let->want)));
     }
     if (let->askers[cell]++ == 0) {
         let->nblocks++;
@@ -240,20 +236,17 @@ int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac
     static const bh_choice all = {.keep = NULL};
     bh__walker w;
     int64_t nopened = 0;
-    int code;
     choice = choice != NULL ? choice : &all;
-    EQP_TRY(let->listed ? EQP_ERR_STATE : asker < let->asker ? EQP_ERR_ARGUMENT : EQP_OK);
-    EQP_TRY(bh__walker_init(&w, let->tree, group, mac));
-    EQP_TRY(choice->sharing != NULL ? bh__walker_share(&w, choice->sharing, &let->list.region) : EQP_OK);
+    EQP_CHECK(let->listed ? EQP_ERR_STATE : asker < let->asker ? EQP_ERR_ARGUMENT : EQP_OK);
+    EQP_CHECK(bh__walker_init(&w, let->tree, group, mac));
+    EQP_CHECK(choice->sharing != NULL ? bh__walker_share(&w, choice->sharing, &let->list.region) : EQP_OK);
     let->asker = asker;
-    EQP_TRY(find_opened(let, &w, choice, &nopened));
-    EQP_TRY(bh__walk_open(&w, nopened, let->opened, &let->list));
+    EQP_CHECK(find_opened(let, &w, choice, &nopened));
+    EQP_CHECK(bh__walk_open(&w, nopened, let->opened, &let->list));
     if (choice->keep != NULL) {
         bh__walk_best()->drop(&w, choice, &let->list);
     }
-    EQP_TRY(mark_opened(let));
-done:
-    return code;
+    return mark_opened(let);
 }
 
 /* Blocks below a branch: families from *family on, leaves from *leaf on. What is above a marked cell is marked. */
@@ -291,12 +284,11 @@ static void sort_wants(bh_let *let)
 static int list_blocks(bh_let *let)
 {
     int64_t family = 0, leaf = let->nblocks - let->nleaves;
-    int code;
-    EQP_TRY(eqp_array_create(&let->cell, let->nblocks, sizeof(*let->cell)));
-    EQP_TRY(eqp_array_create(&let->id, let->nblocks, sizeof(*let->id)));
-    EQP_TRY(eqp_array_create(&let->bytes, let->nblocks, sizeof(*let->bytes)));
-    EQP_TRY(eqp_array_create(&let->first, let->nblocks + 1, sizeof(*let->first)));
-    EQP_TRY(eqp_array_create(&let->by_block, let->nwants, sizeof(*let->by_block)));
+    EQP_CHECK(eqp_array_create(&let->cell, let->nblocks, sizeof(*let->cell)));
+    EQP_CHECK(eqp_array_create(&let->id, let->nblocks, sizeof(*let->id)));
+    EQP_CHECK(eqp_array_create(&let->bytes, let->nblocks, sizeof(*let->bytes)));
+    EQP_CHECK(eqp_array_create(&let->first, let->nblocks + 1, sizeof(*let->first)));
+    EQP_CHECK(eqp_array_create(&let->by_block, let->nwants, sizeof(*let->by_block)));
     for (int64_t i = 0; i < let->nstops; i++) {
         if (let->stop[i].branch) {
             list_branch(let, let->stop[i].cell, &family, &leaf);
@@ -308,23 +300,20 @@ static int list_blocks(bh_let *let)
         let->bytes[b] = bh__block_bytes(let->tree, cell);
     }
     sort_wants(let);
-done:
-    return code;
+    return EQP_OK;
 }
 
 int bh_let_blocks_get(bh_let *let, bh_let_blocks *blocks)
 {
-    int code;
-    EQP_TRY(let->listed ? EQP_ERR_STATE : EQP_OK);
+    EQP_CHECK(let->listed ? EQP_ERR_STATE : EQP_OK);
     let->listed = true;
-    EQP_TRY(list_blocks(let));
+    EQP_CHECK(list_blocks(let));
     *blocks = (bh_let_blocks){
         .n = let->nblocks, .id = let->id, .bytes = let->bytes, .first = let->first, .asker = let->by_block};
     for (int64_t b = 0; b < let->nblocks; b++) {
         blocks->size += let->bytes[b];
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 void bh_let_pack_block(const bh_let *let, int64_t block, void *bytes)

@@ -98,21 +98,18 @@ int bh__sources_reserve(bh_sources *sources, int64_t n)
 {
     double **const array[4] = {&sources->x, &sources->y, &sources->z, &sources->m};
     int64_t capacity = sources->capacity;
-    int code;
-    EQP_TRY(n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK); /* as cells */
+    EQP_CHECK(n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK); /* as cells */
     for (int a = 0; a < 4; a++) {
         capacity = sources->capacity;
-        EQP_TRY(eqp_array_reserve(array[a], &capacity, n, sizeof(double)));
+        EQP_CHECK(eqp_array_reserve(array[a], &capacity, n, sizeof(double)));
     }
     sources->capacity = capacity;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int append_cell(bh_tree *tree, uint64_t key, int level, int home, int64_t first, int64_t count)
 {
-    int code;
-    EQP_TRY(bh__cells_reserve(tree, tree->ncells + 1));
+    EQP_CHECK(bh__cells_reserve(tree, tree->ncells + 1));
     tree->cell[tree->ncells++] = (bh_cell){.key = key,
                                            .place = bh__place(key, level),
                                            .level = level,
@@ -122,8 +119,7 @@ static int append_cell(bh_tree *tree, uint64_t key, int level, int home, int64_t
                                            .child = BH_ABSENT,
                                            .first = first,
                                            .count = count};
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Keys ascend and lie in intervals, which ascend and are disjoint. */
@@ -159,17 +155,15 @@ static int append_branches(bh_tree *tree, int64_t n, const uint64_t *key, bh_int
 {
     int64_t first = bh__lower_bound(key, 0, n, interval.begin);
     uint64_t at = interval.begin;
-    int code = EQP_OK;
     while (at < interval.end && first < n && key[first] < interval.end) {
         const int level = coarsest_level(at, interval.end);
         const uint64_t next = at + bh__span(level);
         const int64_t last = bh__lower_bound(key, first, n, next);
-        EQP_TRY(last > first ? append_cell(tree, at, level, rank, first, last - first) : EQP_OK);
+        EQP_CHECK(last > first ? append_cell(tree, at, level, rank, first, last - first) : EQP_OK);
         first = last;
         at = next;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Appends the nonempty children of a cell, side by side. Room is there for eight. */
@@ -204,21 +198,20 @@ static void divide(bh_tree *tree, const uint64_t *key, int64_t parent)
 static int divide_below(bh_tree *tree, const uint64_t *key, int64_t branch)
 {
     int64_t stack[BH_STACK];
-    int depth = 0, code = EQP_OK;
+    int depth = 0;
     stack[depth++] = branch;
     while (depth > 0) {
         const int64_t c = stack[--depth];
         if (bh__is_leaf(tree, tree->cell[c].count, tree->cell[c].level)) {
             continue;
         }
-        EQP_TRY(bh__cells_reserve(tree, tree->ncells + 8));
+        EQP_CHECK(bh__cells_reserve(tree, tree->ncells + 8));
         divide(tree, key, c);
         for (int k = tree->cell[c].nchild; k-- > 0;) {
             stack[depth++] = tree->cell[c].child + k;
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static void take_places(bh_sources *sources, const double *x, const double *y, const double *z)
@@ -376,14 +369,13 @@ static int divide_top(bh_tree *tree, int64_t parent, const bh_cell *branch, int 
     const bh_cell cell = tree->cell[parent];
     const int level = cell.level + 1;
     const int64_t child = tree->ncells, end = cell.first + cell.count;
-    int code = EQP_OK;
     for (int64_t b = cell.first; b < end;) {
         const uint64_t key = bh__key_at_level(branch[b].key, level);
         int64_t last = b + 1;
         while (last < end && branch[last].key - key < bh__span(level)) {
             last++;
         }
-        EQP_TRY(append_cell(tree, key, level, -1, b, last - b));
+        EQP_CHECK(append_cell(tree, key, level, -1, b, last - b));
         if (branch[b].level == level) {
             tree->cell[tree->ncells - 1] = branch_copy(tree, &branch[b], rank);
         }
@@ -392,8 +384,7 @@ static int divide_top(bh_tree *tree, int64_t parent, const bh_cell *branch, int 
     tree->cell[parent].child = child;
     tree->cell[parent].nchild = (int16_t)(tree->ncells - child);
     tree->cell[parent].family = (int32_t)tree->nfamilies++;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int grow_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int rank)

@@ -38,42 +38,36 @@ void bh_list_free(bh_list *list)
 /* Reserves room for n cells and n runs, and for one more family, whose lanes are stored all at once. */
 static int list_reserve(bh_list *list, int64_t n)
 {
-    int code = EQP_OK;
     if (n + BH_FAMILY <= list->capacity) {
         return EQP_OK;
     }
     int64_t room[3] = {list->capacity, list->capacity, list->capacity};
-    EQP_TRY(eqp_array_reserve(&list->cell, &room[0], n + n / 2 + 256, sizeof(*list->cell)));
-    EQP_TRY(eqp_array_reserve(&list->run_first, &room[1], n + n / 2 + 256, sizeof(*list->run_first)));
-    EQP_TRY(eqp_array_reserve(&list->run_count, &room[2], n + n / 2 + 256, sizeof(*list->run_count)));
+    EQP_CHECK(eqp_array_reserve(&list->cell, &room[0], n + n / 2 + 256, sizeof(*list->cell)));
+    EQP_CHECK(eqp_array_reserve(&list->run_first, &room[1], n + n / 2 + 256, sizeof(*list->run_first)));
+    EQP_CHECK(eqp_array_reserve(&list->run_count, &room[2], n + n / 2 + 256, sizeof(*list->run_count)));
     list->capacity = room[2];
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Reserves room for n opened cells and one more family. */
 static int frontier_reserve(bh_frontier *f, int64_t n)
 {
-    int code = EQP_OK;
     if (n + BH_FAMILY <= f->capacity) {
         return EQP_OK;
     }
     int64_t room[3] = {f->capacity, f->capacity, f->capacity};
-    EQP_TRY(eqp_array_reserve(&f->family, &room[0], n + n / 4 + 256, sizeof(*f->family)));
-    EQP_TRY(eqp_array_reserve(&f->next, &room[1], n + n / 4 + 256, sizeof(*f->next)));
-    EQP_TRY(eqp_array_reserve(&f->taken, &room[2], n + n / 4 + 256, sizeof(*f->taken)));
+    EQP_CHECK(eqp_array_reserve(&f->family, &room[0], n + n / 4 + 256, sizeof(*f->family)));
+    EQP_CHECK(eqp_array_reserve(&f->next, &room[1], n + n / 4 + 256, sizeof(*f->next)));
+    EQP_CHECK(eqp_array_reserve(&f->taken, &room[2], n + n / 4 + 256, sizeof(*f->taken)));
     f->capacity = room[2];
-done:
-    return code;
+    return EQP_OK;
 }
 
 int bh__put_absent(bh_list *list, int64_t cell)
 {
-    int code;
-    EQP_TRY(eqp_array_reserve(&list->absent, &list->absent_capacity, list->nabsent + 1, sizeof(*list->absent)));
+    EQP_CHECK(eqp_array_reserve(&list->absent, &list->absent_capacity, list->nabsent + 1, sizeof(*list->absent)));
     list->absent[list->nabsent++] = cell;
-done:
-    return code;
+    return EQP_OK;
 }
 
 double bh__rounding(const bh_box *box)
@@ -180,10 +174,7 @@ static int open_all(const bh__walker *w, const bh__walk_row *row, int64_t root, 
     if (*whole || cell->nchild == 0) {
         return EQP_OK;
     }
-    const int code = frontier_reserve(&list->frontier, w->tree->ncells);
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_CHECK(frontier_reserve(&list->frontier, w->tree->ncells));
     list->frontier.family[0] = cell->child == BH_ABSENT ? (int32_t)(-1 - root) : cell->family;
     list->frontier.next[0] = -1;
     list->frontier.n = 1;

@@ -57,7 +57,6 @@ static lb_vertex first_vertex(const lb_graph *graph, int64_t v, uint64_t seed)
 static int take_share(lb_domain *domain, const lb_graph *graph, lb_start start, uint64_t seed)
 {
     int64_t edge_room = 0, vertex_room = 0;
-    int code = EQP_OK;
 
     domain->total = graph->n;
     for (int64_t v = 0; v < graph->n; v++) {
@@ -70,8 +69,8 @@ static int take_share(lb_domain *domain, const lb_graph *graph, lb_start start, 
         }
         domain->heaviest = heavy > domain->heaviest ? heavy : domain->heaviest;
         if (lb_start_rank(start, graph, v, seed, domain->nranks) == domain->rank) {
-            EQP_TRY(eqp_array_reserve(&domain->vertex, &vertex_room, domain->n + 1, sizeof *domain->vertex));
-            EQP_TRY(eqp_array_reserve(&domain->edge, &edge_room, domain->nedges + degree, sizeof *domain->edge));
+            EQP_CHECK(eqp_array_reserve(&domain->vertex, &vertex_room, domain->n + 1, sizeof *domain->vertex));
+            EQP_CHECK(eqp_array_reserve(&domain->edge, &edge_room, domain->nedges + degree, sizeof *domain->edge));
             domain->vertex[domain->n] = first_vertex(graph, v, seed);
             domain->vertex[domain->n++].words = words;
             for (int64_t e = 0; e < degree; e++) {
@@ -79,8 +78,7 @@ static int take_share(lb_domain *domain, const lb_graph *graph, lb_start start, 
             }
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int lb_domain_fill(lb_domain *domain, const lb_generator *generator, lb_start start, uint64_t seed)
@@ -333,9 +331,8 @@ static void diffuse(lb_domain *domain)
 int lb_domain_finish(lb_domain *domain)
 {
     const void *received = NULL;
-    int code;
 
-    EQP_TRY(eqp_route_finish(domain->route, &received));
+    EQP_CHECK(eqp_route_finish(domain->route, &received));
     const eqp_route_view arrivals = eqp_route_arrivals(domain->route);
     for (int64_t v = 0; v < domain->n; v++) {
         domain->value[v] = domain->vertex[v].value;
@@ -344,14 +341,12 @@ int lb_domain_finish(lb_domain *domain)
         memcpy(&domain->value[domain->n + g], (const char *)received + arrivals.offset[g], sizeof *domain->value);
     }
     diffuse(domain);
-done:
-    return code;
+    return EQP_OK;
 }
 
 int lb_domain_check(const lb_domain *domain, uint64_t *checksum, int64_t *sum)
 {
     uint64_t part = 0;
-    int code;
 
     *sum = 0;
     for (int64_t v = 0; v < domain->n; v++) {
@@ -360,7 +355,5 @@ int lb_domain_check(const lb_domain *domain, uint64_t *checksum, int64_t *sum)
         *sum += domain->vertex[v].value;
     }
     *checksum = app_checksum_sum(domain->comm, part);
-    EQP_TRY(eqp_sum_int64(domain->comm, 1, sum));
-done:
-    return code;
+    return eqp_sum_int64(domain->comm, 1, sum);
 }

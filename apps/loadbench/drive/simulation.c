@@ -21,9 +21,8 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
     const lb_simulation *sim = user;
     const lb_domain *domain = &sim->domain;
     int64_t e = 0;
-    int code = EQP_OK;
 
-    EQP_TRY(eqp_survey_reserve(owners, domain->n));
+    EQP_CHECK(eqp_survey_reserve(owners, domain->n));
     for (int64_t v = 0; v < domain->n; v++) {
         const lb_vertex *vertex = &domain->vertex[v];
         eqp_owner owner = {.key = vertex->key,
@@ -40,13 +39,12 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
         owner.count[0] = kind == EQP_SURVEY_WORK ? vertex->weight : 0;
         for (const int64_t end = e + vertex->degree; e < end; e++) {
             if (kind == EQP_SURVEY_WORK && eqp_survey_pin_below(owners) > 0) {
-                EQP_TRY(eqp_survey_add_pin(owners, domain->edge[e].to));
+                EQP_CHECK(eqp_survey_add_pin(owners, domain->edge[e].to));
             }
         }
-        EQP_TRY(eqp_survey_add_owner(owners, &owner));
+        EQP_CHECK(eqp_survey_add_owner(owners, &owner));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int label(void *user, int64_t first)
@@ -151,18 +149,16 @@ static int conclude(lb_simulation *sim, eqp_rank_row *row)
     const int64_t count = (int64_t)row->interactions;
     const eqp_work work = {.row = row, .row_bytes = sizeof *row, .rows = sim->row, .count = &count};
     lb_step *now = &sim->now;
-    int code;
 
     now->cut = sim->domain.cut;
-    EQP_TRY(eqp_sum_int64(sim->comm, 1, &now->cut));
+    EQP_CHECK(eqp_sum_int64(sim->comm, 1, &now->cut));
     now->cut /= 2; /* both ends counted it */
-    EQP_TRY(lb_domain_check(&sim->domain, &now->checksum, &now->sum));
-    EQP_TRY(eqp_balancer_record(sim->balancer, &work, &now->common));
+    EQP_CHECK(lb_domain_check(&sim->domain, &now->checksum, &now->sum));
+    EQP_CHECK(eqp_balancer_record(sim->balancer, &work, &now->common));
     sim->sums.max += now->common.load_max;
     sim->sums.mean += now->common.load_mean;
     sim->sums.balance += now->common.balance_seconds;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static bool is_due(const lb_simulation *sim, int64_t step)
@@ -209,13 +205,11 @@ typedef struct record {
 static int take_load(void *user, const app_load *row)
 {
     record *r = user;
-    int code;
 
-    EQP_TRY(r->n < MOST_LOADS ? EQP_OK : EQP_ERR_OVERFLOW);
-    EQP_TRY(eqp_array_reserve(&r->load, &r->room, r->n + 1, sizeof *r->load));
+    EQP_CHECK(r->n < MOST_LOADS ? EQP_OK : EQP_ERR_OVERFLOW);
+    EQP_CHECK(eqp_array_reserve(&r->load, &r->room, r->n + 1, sizeof *r->load));
     r->load[r->n++] = row->load;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Every rank reads the file, so that all have the same loads. */

@@ -29,17 +29,15 @@ static int make_grid(const lb_generator *generator, lb__mesh *mesh)
 {
     const int64_t n = (int64_t)generator->value[LB_KEY_N], m = root_above((double)n, 3.0);
     const double h = 1.0 / (double)m;
-    int code = EQP_OK;
 
     for (int64_t i = 0; i < n; i++) {
         const int64_t x = i % m, y = i / m % m, z = i / (m * m);
-        EQP_TRY(lb__mesh_point(mesh, h * ((double)x + 0.5), h * ((double)y + 0.5), h * ((double)z + 0.5)));
-        EQP_TRY(x > 0 ? lb__mesh_pair(mesh, i - 1, i) : EQP_OK);
-        EQP_TRY(y > 0 ? lb__mesh_pair(mesh, i - m, i) : EQP_OK);
-        EQP_TRY(z > 0 ? lb__mesh_pair(mesh, i - m * m, i) : EQP_OK);
+        EQP_CHECK(lb__mesh_point(mesh, h * ((double)x + 0.5), h * ((double)y + 0.5), h * ((double)z + 0.5)));
+        EQP_CHECK(x > 0 ? lb__mesh_pair(mesh, i - 1, i) : EQP_OK);
+        EQP_CHECK(y > 0 ? lb__mesh_pair(mesh, i - m, i) : EQP_OK);
+        EQP_CHECK(z > 0 ? lb__mesh_pair(mesh, i - m * m, i) : EQP_OK);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 const lb__kind lb__grid = {make_grid, false};
@@ -54,21 +52,19 @@ static int make_triangles(const lb_generator *generator, lb__mesh *mesh)
 {
     const int64_t n = (int64_t)generator->value[LB_KEY_N], m = root_above((double)n, 2.0);
     const double h = 1.0 / (double)m, grading = generator->value[LB_KEY_OWN];
-    int code = EQP_OK;
 
     for (int64_t i = 0; i < n; i++) {
         const int64_t x = i % m, y = i / m;
         const bool rising = eqp_random_below(generator->seed, STREAM_DIAGONALS, (uint64_t)i, 2) == 1;
-        EQP_TRY(lb__mesh_point(mesh, pow(h * ((double)x + jittered(generator, i, 0)), grading),
-                               h * ((double)y + jittered(generator, i, 1)), 0.5));
-        EQP_TRY(x > 0 ? lb__mesh_pair(mesh, i - 1, i) : EQP_OK);
-        EQP_TRY(y > 0 ? lb__mesh_pair(mesh, i - m, i) : EQP_OK);
+        EQP_CHECK(lb__mesh_point(mesh, pow(h * ((double)x + jittered(generator, i, 0)), grading),
+                                 h * ((double)y + jittered(generator, i, 1)), 0.5));
+        EQP_CHECK(x > 0 ? lb__mesh_pair(mesh, i - 1, i) : EQP_OK);
+        EQP_CHECK(y > 0 ? lb__mesh_pair(mesh, i - m, i) : EQP_OK);
         if (x > 0 && y > 0) {
-            EQP_TRY(lb__mesh_pair(mesh, rising ? i - m - 1 : i - m, rising ? i : i - 1));
+            EQP_CHECK(lb__mesh_pair(mesh, rising ? i - m - 1 : i - m, rising ? i : i - 1));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 const lb__kind lb__triangles = {make_triangles, false};
@@ -121,7 +117,6 @@ static bool near(const double a[3], const double b[3], double cutoff)
 static int find_pairs(const cells *c, lb__mesh *mesh, int64_t i)
 {
     const double *at = mesh->centre[i];
-    int code = EQP_OK;
 
     for (int k = 0; k < 27; k++) {
         const int64_t x = (int64_t)(at[0] * (double)c->m) + k / 9 - 1,
@@ -129,11 +124,10 @@ static int find_pairs(const cells *c, lb__mesh *mesh, int64_t i)
                       z = (int64_t)(at[2] * (double)c->m) + k % 3 - 1;
         const bool inside = x >= 0 && y >= 0 && z >= 0 && x < c->m && y < c->m && z < c->m;
         for (int64_t j = inside ? c->head[(x * c->m + y) * c->m + z] : -1; j >= 0; j = c->next[j]) {
-            EQP_TRY(near(at, mesh->centre[j], c->cutoff) ? lb__mesh_pair(mesh, j, i) : EQP_OK);
+            EQP_CHECK(near(at, mesh->centre[j], c->cutoff) ? lb__mesh_pair(mesh, j, i) : EQP_OK);
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int make_particles(const lb_generator *generator, lb__mesh *mesh)
@@ -268,7 +262,6 @@ static int64_t leaf_at(const leaves *l, const int64_t at[3])
 static int join_faces(const leaves *l, lb__mesh *mesh, int64_t i)
 {
     const leaf *of = &l->of[i];
-    int code = EQP_OK;
 
     for (int face = 0; face < 6; face++) {
         int64_t at[3] = {of->at[0], of->at[1], of->at[2]};
@@ -276,11 +269,10 @@ static int join_faces(const leaves *l, lb__mesh *mesh, int64_t i)
         if (at[face / 2] >= 0 && at[face / 2] < SIDE) {
             const int64_t j = leaf_at(l, at);
             const bool joins = l->of[j].side > of->side || (l->of[j].side == of->side && j > i);
-            EQP_TRY(joins ? lb__mesh_pair(mesh, i, j) : EQP_OK);
+            EQP_CHECK(joins ? lb__mesh_pair(mesh, i, j) : EQP_OK);
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int make_octree(const lb_generator *generator, lb__mesh *mesh)

@@ -9,19 +9,17 @@
 int lb_work_create(int64_t bytes, lb_work *work)
 {
     lb_work made = {.bits = 1};
-    int code = EQP_OK;
 
-    EQP_TRY(bytes >= 16 ? EQP_OK : EQP_ERR_ARGUMENT);
+    EQP_CHECK(bytes >= 16 ? EQP_OK : EQP_ERR_ARGUMENT);
     while (made.bits < 40 && (INT64_C(16) << made.bits) <= bytes) {
         made.bits++;
     }
-    EQP_TRY(eqp_array_create(&made.array, INT64_C(1) << made.bits, sizeof *made.array));
+    EQP_CHECK(eqp_array_create(&made.array, INT64_C(1) << made.bits, sizeof *made.array));
     for (int64_t i = 0; i < INT64_C(1) << made.bits; i++) {
         made.array[i] = eqp_random_bits(0, 0, (uint64_t)i);
     }
     *work = made;
-done:
-    return code;
+    return EQP_OK;
 }
 
 void lb_work_free(lb_work *work)

@@ -55,6 +55,15 @@ const char *eqp_error_text(int code);
         }                                                                                                              \
     } while (0)
 
+/** Calls a function that returns a code, and returns the code unless it is EQP_OK: where nothing has to be freed. */
+#define EQP_CHECK(call)                                                                                                \
+    do {                                                                                                               \
+        const int eqp__code = (call);                                                                                  \
+        if (eqp__code != EQP_OK) {                                                                                     \
+            return eqp__code;                                                                                          \
+        }                                                                                                              \
+    } while (0)
+
 /** Calls a function that returns a code, keeps the code in the local `code`, and jumps to the local label `done` unless
  * it is EQP_OK. All code uses this idiom for calls that may fail and frees everything at `done`. */
 #define EQP_TRY(call)                                                                                                  \

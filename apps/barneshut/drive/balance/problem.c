@@ -123,7 +123,6 @@ static int open_problem(void *user, bool traced)
 {
     bh_problem *p = user;
     const eqp_map *map = traced ? NULL : eqp_balancer_map(p->balancer);
-    int code;
 
     p->trace = (bh_trace){.domain = p->domain,
                           .mac = &p->evaluator->mac,
@@ -131,10 +130,8 @@ static int open_problem(void *user, bool traced)
                           .overlaps = p->evaluator->stealing == NULL};
     bh_tasks_init(&p->tasks);
     take_first(p, traced);
-    EQP_TRY(traced ? bring_home(p) : fetch(p, map));
-    EQP_TRY(learn(p, map));
-done:
-    return code;
+    EQP_CHECK(traced ? bring_home(p) : fetch(p, map));
+    return learn(p, map);
 }
 
 static void close_problem(void *user)
@@ -288,16 +285,14 @@ static int grain(void *user, int number)
     bh_problem *of = user;
     bh_domain *domain = of->domain;
     bh_migration migration = {0};
-    int code = EQP_OK;
 
     put_back(of);
     if (of->homes.n == 0) {
-        EQP_TRY(eqp_agree(domain->comm, bh_homes_copy(&of->homes, &domain->homes), NULL));
+        EQP_CHECK(eqp_agree(domain->comm, bh_homes_copy(&of->homes, &domain->homes), NULL));
     }
-    EQP_TRY(bh_domain_regroup(domain, of->size[number], &of->homes, &migration));
+    EQP_CHECK(bh_domain_regroup(domain, of->size[number], &of->homes, &migration));
     of->bytes += migration.bytes;
-done:
-    return code;
+    return EQP_OK;
 }
 
 void bh_problem_forget(bh_problem *problem)

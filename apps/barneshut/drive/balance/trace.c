@@ -46,13 +46,10 @@ static int declare_cell(tracing *t, const bh_cell *cell, int home, bool is_branc
     const bh_tree *tree = &t->trace->domain->tree;
     const bool inner = cell->nchild > 0;
     const int64_t bytes = inner ? bh_let_family_bytes(tree->bare, cell->nchild) : bh_let_leaf_bytes(cell->count);
-    int code;
 
-    EQP_TRY(is_branch ? eqp_evaluation_common(t->evaluation, home, bh_branch_bytes(tree)) : EQP_OK);
-    EQP_TRY(eqp_evaluation_block(t->evaluation, BH_PHASE_GHOSTS, bh_block_id(cell->key, cell->level), bytes,
-                                 inner ? cell->nchild : cell->count, home));
-done:
-    return code;
+    EQP_CHECK(is_branch ? eqp_evaluation_common(t->evaluation, home, bh_branch_bytes(tree)) : EQP_OK);
+    return eqp_evaluation_block(t->evaluation, BH_PHASE_GHOSTS, bh_block_id(cell->key, cell->level), bytes,
+                                inner ? cell->nchild : cell->count, home);
 }
 
 typedef struct pending {
@@ -153,14 +150,12 @@ static int ask_for(tracing *t, int64_t group, int asker, int n)
 static int add_load(tracing *t, const bh_counts *counts, int part)
 {
     const double seconds = eqp_cost_fit_predict(t->trace->costs, counts->of);
-    int code;
 
-    EQP_TRY(eqp_evaluation_load(t->evaluation, part, seconds));
+    EQP_CHECK(eqp_evaluation_load(t->evaluation, part, seconds));
     if (!t->loads_only && !t->waits && t->trace->overlaps) {
-        EQP_TRY(eqp_evaluation_meanwhile(t->evaluation, BH_PHASE_GHOSTS, part, seconds));
+        EQP_CHECK(eqp_evaluation_meanwhile(t->evaluation, BH_PHASE_GHOSTS, part, seconds));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Work and needs of one part for a group, by the same walk as on that part. choice: NULL for all tiles. */
@@ -211,23 +206,21 @@ static int send_group(tracing *t, int64_t g, int home, int n)
 {
     const bh_group *group = &t->targets.group[g];
     const int64_t block = t->trace->first_group + g;
-    int code;
 
     if (n == 1 && t->ranks[0] == home) {
         return EQP_OK;
     }
-    EQP_TRY(eqp_evaluation_block(t->evaluation, BH_PHASE_TASKS, block,
-                                 bh_task_bytes(group->count, t->targets.particles.rungs), group->count, home));
-    EQP_TRY(
+    EQP_CHECK(eqp_evaluation_block(t->evaluation, BH_PHASE_TASKS, block,
+                                   bh_task_bytes(group->count, t->targets.particles.rungs), group->count, home));
+    EQP_CHECK(
         eqp_evaluation_block(t->evaluation, BH_PHASE_FORCES, block, bh_result_bytes(group->count), group->count, home));
     for (int r = 0; r < n; r++) {
         if (t->ranks[r] != home) {
-            EQP_TRY(eqp_evaluation_need(t->evaluation, BH_PHASE_TASKS, block, t->ranks[r]));
-            EQP_TRY(eqp_evaluation_need(t->evaluation, BH_PHASE_FORCES, block, t->ranks[r]));
+            EQP_CHECK(eqp_evaluation_need(t->evaluation, BH_PHASE_TASKS, block, t->ranks[r]));
+            EQP_CHECK(eqp_evaluation_need(t->evaluation, BH_PHASE_FORCES, block, t->ranks[r]));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int trace_group(tracing *t, int64_t g, int64_t placed)
@@ -248,13 +241,10 @@ static int trace_group(tracing *t, int64_t g, int64_t placed)
 static int open_tracing(tracing *t)
 {
     const bh_domain *domain = t->trace->domain;
-    int code;
 
-    EQP_TRY(eqp_array_create(&t->ranks, t->nparts, sizeof *t->ranks));
-    EQP_TRY(eqp_array_create(&t->asked, t->nparts, sizeof *t->asked));
-    EQP_TRY(bh_targets_find(&t->targets, domain, t->trace->phase));
-done:
-    return code;
+    EQP_CHECK(eqp_array_create(&t->ranks, t->nparts, sizeof *t->ranks));
+    EQP_CHECK(eqp_array_create(&t->asked, t->nparts, sizeof *t->asked));
+    return bh_targets_find(&t->targets, domain, t->trace->phase);
 }
 
 static int plan_homes(tracing *t, const eqp_placement *placement)

@@ -42,11 +42,7 @@ static int reserve(bh_particles *p, int64_t n)
 
 int bh_particles_resize(bh_particles *p, int64_t n)
 {
-    const int code = reserve(p, n);
-
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_CHECK(reserve(p, n));
     for (int f = 0; f < bh_particles_fields(p->rungs) && n > p->n; f++) {
         memset((char *)p->field[f] + 8 * p->n, 0, (size_t)(n - p->n) * 8);
     }

@@ -121,7 +121,6 @@ static int check_restart(MPI_Comm comm, const char *path, const bh_particles *p,
 {
     int64_t nonzero = 0;
     bool damaged;
-    int code;
 
     if (checksum->name != NULL) {
         damaged = checksum_of(comm, p, first, input) != (uint64_t)checksum->integer;
@@ -129,10 +128,7 @@ static int check_restart(MPI_Comm comm, const char *path, const bh_particles *p,
         for (int64_t i = 0; i < p->n; i++) {
             nonzero += p->id[i] != 0 || p->m[i] != 0 || p->x[i] != 0;
         }
-        code = eqp_sum_int64(comm, 1, &nonzero);
-        if (code != EQP_OK) {
-            return code;
-        }
+        EQP_CHECK(eqp_sum_int64(comm, 1, &nonzero));
         damaged = nonzero == 0;
     }
     if (damaged) {
@@ -210,10 +206,9 @@ static int read_tick(const eqp_snapshot *snapshot, const char *path, int64_t nru
     eqp_attribute tick = {.name = "tick", .kind = EQP_KIND_INT64};
     const eqp_column column = {"Rung", EQP_KIND_INT64, 1};
     int64_t wrong = 0;
-    int code;
 
-    EQP_TRY(find_attribute(snapshot, &rungs, message));
-    EQP_TRY(find_attribute(snapshot, &tick, message));
+    EQP_CHECK(find_attribute(snapshot, &rungs, message));
+    EQP_CHECK(find_attribute(snapshot, &tick, message));
     if (rungs.integer != nrungs) {
         eqp_message_set(message, "%s: was stopped within a step with --rungs %lld: give the same", path,
                         (long long)rungs.integer);
@@ -223,7 +218,7 @@ static int read_tick(const eqp_snapshot *snapshot, const char *path, int64_t nru
         return EQP_OK;
     }
     void *const rung[] = {p->rung};
-    EQP_TRY(eqp_snapshot_read_column(snapshot, &column, first, count, rung, message));
+    EQP_CHECK(eqp_snapshot_read_column(snapshot, &column, first, count, rung, message));
     for (int64_t i = 0; i < count; i++) {
         wrong += p->rung[i] < 0 || p->rung[i] >= nrungs;
     }
@@ -232,9 +227,7 @@ static int read_tick(const eqp_snapshot *snapshot, const char *path, int64_t nru
         return EQP_ERR_FORMAT;
     }
     input->tick = tick.integer;
-    EQP_TRY(read_cells(snapshot, path, first, count, p, input, message));
-done:
-    return code;
+    return read_cells(snapshot, path, first, count, p, input, message);
 }
 
 /* Reads the parts that only a restart file has: its step, and the forces for the relative criterion. */

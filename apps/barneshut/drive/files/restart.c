@@ -17,9 +17,8 @@ static int own_words(const bh_simulation *sim, int64_t *n, uint64_t **own)
     const bh_box *box = &sim->domain.box;
     const double cube[BOX_WORDS] = {box->corner[0], box->corner[1], box->corner[2], box->side};
     uint64_t *made = NULL;
-    int code;
 
-    EQP_TRY(eqp_array_create(&made, HOMES_AT + 2 * homes->n, sizeof *made));
+    EQP_CHECK(eqp_array_create(&made, HOMES_AT + 2 * homes->n, sizeof *made));
     memcpy(made, cube, sizeof cube);
     made[BOX_WORDS] = (uint64_t)homes->n;
     for (int64_t i = 0; i < homes->n; i++) {
@@ -28,8 +27,7 @@ static int own_words(const bh_simulation *sim, int64_t *n, uint64_t **own)
     }
     *n = HOMES_AT + 2 * homes->n;
     *own = made;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Runs of this rank's particles with the same tag, cut at the ends of homes. */
@@ -121,20 +119,18 @@ int bh_resume_take(bh_simulation *sim, eqp_message *message)
 {
     const app_run_settings *run = &sim->settings->run;
     bool taken = false;
-    int code = EQP_OK;
 
     if (sim->input.words.n == 0 || run->ncompare > 0) {
         return EQP_OK;
     }
-    EQP_TRY(
+    EQP_CHECK(
         app_state_read(&sim->input.words, run->restart, sim->domain.nranks, run->choice.word, &sim->state, message));
-    EQP_TRY(app_state_take(&sim->state, sim->balancer, &taken));
+    EQP_CHECK(app_state_take(&sim->state, sim->balancer, &taken));
     if (taken && sim->state.fits) {
-        EQP_TRY(take_homes(&sim->domain, &sim->state, &sim->resumes));
+        EQP_CHECK(take_homes(&sim->domain, &sim->state, &sim->resumes));
         sim->evaluator.plan = *eqp_balancer_plan(sim->balancer);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 void bh_resume_tags(const bh_simulation *sim)

@@ -45,14 +45,10 @@ static void requests_free(request_list *list)
 
 static int requests_create(request_list *list, int64_t n, int nranks)
 {
-    int code;
-
-    EQP_TRY(eqp_array_create(&list->last, nranks, sizeof *list->last));
-    EQP_TRY(eqp_array_create(&list->id, n, sizeof *list->id));
-    EQP_TRY(eqp_array_create(&list->bytes, n, sizeof *list->bytes));
-    EQP_TRY(eqp_array_create(&list->first, n + 1, sizeof *list->first));
-done:
-    return code;
+    EQP_CHECK(eqp_array_create(&list->last, nranks, sizeof *list->last));
+    EQP_CHECK(eqp_array_create(&list->id, n, sizeof *list->id));
+    EQP_CHECK(eqp_array_create(&list->bytes, n, sizeof *list->bytes));
+    return eqp_array_create(&list->first, n + 1, sizeof *list->first);
 }
 
 static void pack_request(const void *user, int64_t i, unsigned char *to)
@@ -72,13 +68,12 @@ static int compare_ranks(const void *a, const void *b)
 static int add_request(request_list *list, const bh_tree *tree, int64_t g, const bh_list *walk, int alone)
 {
     const int64_t begin = list->nranks;
-    int code = EQP_OK;
 
     for (int64_t i = 0; i < walk->nabsent; i++) {
         const int home = tree->cell[walk->absent[i]].home;
         if (home != alone && list->last[home] != g + 1) {
             list->last[home] = g + 1;
-            EQP_TRY(eqp_array_reserve(&list->rank, &list->capacity, list->nranks + 1, sizeof *list->rank));
+            EQP_CHECK(eqp_array_reserve(&list->rank, &list->capacity, list->nranks + 1, sizeof *list->rank));
             list->rank[list->nranks++] = home;
         }
     }
@@ -88,8 +83,7 @@ static int add_request(request_list *list, const bh_tree *tree, int64_t g, const
         list->bytes[list->n++] = list->size;
         list->first[list->n] = list->nranks;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 typedef struct group_place {
@@ -229,22 +223,20 @@ static int list_asked(asked *in, const bh_parcels *came)
 {
     const int64_t npieces = bh_parcels_pieces(came);
     int64_t n = 0;
-    int code;
 
     for (int64_t i = 0; i < npieces; i++) {
         const int64_t bytes = bh_parcels_piece(came, i).bytes;
-        EQP_TRY(bytes % (int64_t)in->bytes != 0 ? EQP_ERR_FORMAT : EQP_OK);
+        EQP_CHECK(bytes % (int64_t)in->bytes != 0 ? EQP_ERR_FORMAT : EQP_OK);
         n += bytes / (int64_t)in->bytes;
     }
-    EQP_TRY(eqp_array_create(&in->at, n, sizeof *in->at));
+    EQP_CHECK(eqp_array_create(&in->at, n, sizeof *in->at));
     for (int64_t i = 0; i < npieces; i++) {
         const bh_piece piece = bh_parcels_piece(came, i);
         for (int64_t at = 0; at < piece.bytes; at += (int64_t)in->bytes) {
             in->at[in->n++] = piece.data + at;
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* The ranks to answer: for each request all that compute some of its group. Sorted by rank, for marking. */
@@ -265,9 +257,7 @@ static int find_dues(const asked *in, int me, int nranks, const eqp_map *map, du
 static int mark(const bh_tree *tree, const asked *in, const due_list *dues, const bh_mac *mac, const eqp_map *map,
                 bh_let **let, bh_let_blocks *blocks)
 {
-    int code;
-
-    EQP_TRY(bh_let_create(tree, let));
+    EQP_CHECK(bh_let_create(tree, let));
     for (int64_t i = 0; i < dues->n; i++) {
         const bh_request request = request_of(in, dues->due[i].request);
         const int asker = dues->due[i].asker;
@@ -275,11 +265,9 @@ static int mark(const bh_tree *tree, const asked *in, const due_list *dues, cons
         bh_tile_choice choice;
         memcpy(group.lo, request.lo, sizeof group.lo);
         memcpy(group.hi, request.hi, sizeof group.hi);
-        EQP_TRY(bh_let_mark(*let, asker, &group, mac, bh_tile_choose(&choice, map, request.tag, asker, &group)));
+        EQP_CHECK(bh_let_mark(*let, asker, &group, mac, bh_tile_choose(&choice, map, request.tag, asker, &group)));
     }
-    EQP_TRY(bh_let_blocks_get(*let, blocks));
-done:
-    return code;
+    return bh_let_blocks_get(*let, blocks);
 }
 
 static int answer(const bh_tree *tree, MPI_Comm comm, const asked *in, const bh_mac *mac, const eqp_map *map,

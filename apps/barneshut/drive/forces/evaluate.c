@@ -16,12 +16,10 @@ int bh_evaluator_create(const bh_mac *mac, double eps, const char *kernel, bh_pr
                         bh_evaluator *evaluator)
 {
     bh_kernel *made = NULL;
-    int code;
 
-    EQP_TRY(bh_kernel_create(kernel, precision, &made));
+    EQP_CHECK(bh_kernel_create(kernel, precision, &made));
     *evaluator = (bh_evaluator){.mac = *mac, .eps = eps, .kernel = made, .plan = EQP_EXCHANGE_PLAN_DEFAULTS};
-done:
-    return code;
+    return EQP_OK;
 }
 
 void bh_evaluator_free(bh_evaluator *evaluator)

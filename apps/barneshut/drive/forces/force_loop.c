@@ -29,15 +29,13 @@ static bh_counts count_list(const bh_list *list, int64_t targets)
 static int list_group(bh_force_loop *p, const bh_group *group, int64_t tag, int rank, bh_counts *counts)
 {
     bh_tile_choice choice;
-    int code;
 
-    EQP_TRY(app_signals_stop());
-    EQP_TRY(bh_walk(p->tree, p->tree->root, group, &p->evaluator->mac,
-                    bh_tile_choose(&choice, p->map, tag, rank, group), &p->list));
-    EQP_TRY(p->list.nabsent > 0 ? EQP_ERR_INTERNAL : EQP_OK); /* the essential tree is incomplete */
+    EQP_CHECK(app_signals_stop());
+    EQP_CHECK(bh_walk(p->tree, p->tree->root, group, &p->evaluator->mac,
+                      bh_tile_choose(&choice, p->map, tag, rank, group), &p->list));
+    EQP_CHECK(p->list.nabsent > 0 ? EQP_ERR_INTERNAL : EQP_OK); /* the essential tree is incomplete */
     *counts = count_list(&p->list, group->count);
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Counts the work of a substep of each phase; for a whole group at home by a walk for its active targets. */
@@ -46,7 +44,6 @@ static int count_turns(bh_force_loop *p, int64_t w, const bh_counts *all, bh_tur
     const bh_task *task = &p->tasks->task[w];
     double x[BH_GROUP_MOST], y[BH_GROUP_MOST], z[BH_GROUP_MOST];
     int64_t from[BH_GROUP_MOST];
-    int code = EQP_OK;
 
     bh_survey_turns(p->survey, task, all, turns);
     for (int k = 1; k < turns->n && task->on[k] > 0 && task->tag >= 0 && w < p->tasks->nlocal; k++) {
@@ -55,12 +52,11 @@ static int count_turns(bh_force_loop *p, int64_t w, const bh_counts *all, bh_tur
             continue;
         }
         const bh_group active = bh_active_group(p->tasks->particles, &task->group, k, x, y, z, from);
-        EQP_TRY(bh_walk(p->tree, p->tree->root, &active, &p->evaluator->mac, NULL, &p->turn));
-        EQP_TRY(p->turn.nabsent > 0 ? EQP_ERR_INTERNAL : EQP_OK); /* fewer targets open no more cells */
+        EQP_CHECK(bh_walk(p->tree, p->tree->root, &active, &p->evaluator->mac, NULL, &p->turn));
+        EQP_CHECK(p->turn.nabsent > 0 ? EQP_ERR_INTERNAL : EQP_OK); /* fewer targets open no more cells */
         turns->of[k] = count_list(&p->turn, active.count);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* List of a task, and its entry in the survey. */
@@ -68,16 +64,14 @@ static int list_task(bh_force_loop *p, int64_t w, bh_counts *counts)
 {
     const bh_task *task = &p->tasks->task[w];
     bh_turns turns;
-    int code;
 
-    EQP_TRY(list_group(p, &task->group, task->tag, p->rank, counts));
+    EQP_CHECK(list_group(p, &task->group, task->tag, p->rank, counts));
     if (p->survey != NULL) {
-        EQP_TRY(count_turns(p, w, counts, &turns));
-        EQP_TRY(task->tag < 0 ? bh_survey_share(p->survey, task, p->tree, &p->list, &turns)
-                              : bh_survey_whole(p->survey, task, p->tree, &p->list, &turns));
+        EQP_CHECK(count_turns(p, w, counts, &turns));
+        EQP_CHECK(task->tag < 0 ? bh_survey_share(p->survey, task, p->tree, &p->list, &turns)
+                                : bh_survey_whole(p->survey, task, p->tree, &p->list, &turns));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Forces of the last list. */
@@ -105,11 +99,7 @@ int bh_force_loop_task(bh_force_loop *p, int64_t w)
     const int64_t count = p->tasks->task[w].group.count;
     bh_task_targets t = bh_tasks_targets(p->tasks, w);
     bh_counts counts;
-    int code = list_task(p, w, &counts);
-
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_CHECK(list_task(p, w, &counts));
     add_done(p, count, &counts);
     if (p->scratch != NULL) {
         t.ax = p->scratch;
@@ -123,11 +113,7 @@ int bh_force_loop_task(bh_force_loop *p, int64_t w)
 int bh_force_loop_group(bh_force_loop *p, const bh_group *group, int64_t tag, int rank, const bh_task_targets *targets)
 {
     bh_counts counts;
-    int code = list_group(p, group, tag, rank, &counts);
-
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_CHECK(list_group(p, group, tag, rank, &counts));
     add_done(p, group->count, &counts);
     return force_group(p, group->count, targets);
 }

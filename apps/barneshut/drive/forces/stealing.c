@@ -117,20 +117,18 @@ static int pack(void *user, int to, int64_t first, int64_t count, void **data, s
     run *r = user;
     const bh_tasks *tasks = r->forces->tasks;
     share_choice choice = {.forces = r->forces};
-    int code;
 
-    EQP_TRY(reserve_groups(r->stealing, count));
+    EQP_CHECK(reserve_groups(r->stealing, count));
     for (int64_t i = 0; i < count; i++) {
         const int64_t w = first - r->first + i;
         const bh_task_targets t = bh_tasks_targets(tasks, w);
         r->stealing->group[i] =
             (bh_bundle_group){.group = tasks->task[w].group, .tag = tasks->task[w].tag, .x = t.x, .y = t.y, .z = t.z};
     }
-    EQP_TRY(bh_packer_pack(r->stealing->packer, to, count, r->stealing->group, &r->forces->evaluator->mac, choose_share,
-                           &choice, data, bytes));
+    EQP_CHECK(bh_packer_pack(r->stealing->packer, to, count, r->stealing->group, &r->forces->evaluator->mac,
+                             choose_share, &choice, data, bytes));
     r->bytes_sent += (int64_t)*bytes;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Grafts the blocks of a bundle and makes room for the forces on its *targets. */

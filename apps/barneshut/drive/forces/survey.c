@@ -94,12 +94,9 @@ static int add_tile(eqp_survey *owners, const double group_centre[3], const bh_t
 static int add_pins(eqp_survey *owners, const bh_tree *tree, const bh_list *list)
 {
     int64_t *pin;
-    int code;
 
-    EQP_TRY(eqp_survey_room_for_pins(owners, list->ntiles + 1, &pin));
-    EQP_TRY(eqp_survey_took_pins(owners, bh_list_pins(tree, list, eqp_survey_pin_below(owners), pin)));
-done:
-    return code;
+    EQP_CHECK(eqp_survey_room_for_pins(owners, list->ntiles + 1, &pin));
+    return eqp_survey_took_pins(owners, bh_list_pins(tree, list, eqp_survey_pin_below(owners), pin));
 }
 
 static int add_all_tiles(eqp_survey *owners, const double centre[3], const bh_task *task, double factor,
@@ -171,19 +168,16 @@ int bh_survey_share(eqp_survey *owners, const bh_task *task, const bh_tree *tree
 {
     const bh_counts all = in_cycle(turns);
     double centre[3];
-    int code;
 
     bh_group_centre(&task->group, centre);
     for (int64_t i = bh_opened_count(list) > 0 ? 0 : -1; i >= 0; i = bh_opened_next(list, i)) {
         bh_opened opened;
         bh_opened_get(tree, list, i, &opened);
-        EQP_TRY(opened.ncells + opened.nleaves > 0 ? add_share_tile(owners, centre, task, &opened) : EQP_OK);
+        EQP_CHECK(opened.ncells + opened.nleaves > 0 ? add_share_tile(owners, centre, task, &opened) : EQP_OK);
     }
-    EQP_TRY(spread_visits(owners, &all));
-    EQP_TRY(add_phases(owners, turns));
-    EQP_TRY(take_in(owners, task, centre, &all, list->ntiles + 1));
-done:
-    return code;
+    EQP_CHECK(spread_visits(owners, &all));
+    EQP_CHECK(add_phases(owners, turns));
+    return take_in(owners, task, centre, &all, list->ntiles + 1);
 }
 
 int bh_survey_add_group(eqp_survey *owners, const bh_group *group, int64_t tag, int64_t label, int home,

@@ -18,13 +18,11 @@ void bh_targets_free(bh_targets *t)
 
 static int reserve_targets(bh_targets *t, int64_t n, int64_t ngroups)
 {
-    int code;
-
-    EQP_TRY(eqp_array_create(&t->field, 7 * n, sizeof *t->field));
-    EQP_TRY(eqp_array_create(&t->from, n, sizeof *t->from));
-    EQP_TRY(eqp_array_create(&t->groups, ngroups, sizeof *t->groups));
-    EQP_TRY(eqp_array_create(&t->tags, ngroups, sizeof *t->tags));
-    EQP_TRY(eqp_array_create(&t->numbers, ngroups, sizeof *t->numbers));
+    EQP_CHECK(eqp_array_create(&t->field, 7 * n, sizeof *t->field));
+    EQP_CHECK(eqp_array_create(&t->from, n, sizeof *t->from));
+    EQP_CHECK(eqp_array_create(&t->groups, ngroups, sizeof *t->groups));
+    EQP_CHECK(eqp_array_create(&t->tags, ngroups, sizeof *t->tags));
+    EQP_CHECK(eqp_array_create(&t->numbers, ngroups, sizeof *t->numbers));
     double **const of[] = {&t->particles.x,  &t->particles.y,  &t->particles.z,  &t->particles.ax,
                            &t->particles.ay, &t->particles.az, &t->particles.pot};
     for (int f = 0; f < 7; f++) {
@@ -33,8 +31,7 @@ static int reserve_targets(bh_targets *t, int64_t n, int64_t ngroups)
     t->particles.n = n;
     t->particles.rungs = false; /* the balancer sees whole evaluations only */
     t->particles.rung = NULL;
-done:
-    return code;
+    return EQP_OK;
 }
 
 bh_group bh_active_group(const bh_particles *p, const bh_group *group, int phase, double *x, double *y, double *z,
@@ -63,7 +60,6 @@ int bh_targets_find(bh_targets *t, const bh_domain *domain, int phase)
 {
     const bh_particles *p = &domain->particles;
     int64_t total = 0, n = 0;
-    int code = EQP_OK;
 
     *t = (bh_targets){.particles = *p, .ngroups = domain->ngroups, .group = domain->group, .tag = domain->tag};
     if (phase == 0) {
@@ -73,7 +69,7 @@ int bh_targets_find(bh_targets *t, const bh_domain *domain, int phase)
     for (int64_t i = 0; i < p->n; i++) {
         total += p->rung[i] >= phase;
     }
-    EQP_TRY(reserve_targets(t, total, domain->ngroups));
+    EQP_CHECK(reserve_targets(t, total, domain->ngroups));
     t->group = t->groups;
     t->tag = t->tags;
     for (int64_t g = 0; g < domain->ngroups && total > 0; g++) {
@@ -87,8 +83,7 @@ int bh_targets_find(bh_targets *t, const bh_domain *domain, int phase)
             n += made.count;
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 void bh_targets_bring_forces(const bh_targets *t, double self, bh_particles *p)

@@ -104,15 +104,13 @@ static void count_rungs(const bh_particles *p, const bh_group *group, int16_t on
 static int add_sent(bh_tasks *tasks, int64_t *capacity, int64_t g, int n, const int *rank, bool own)
 {
     const int64_t at = tasks->sent_first[tasks->nsent];
-    int code;
 
-    EQP_TRY(eqp_array_reserve(&tasks->sent_rank, capacity, at + n, sizeof *tasks->sent_rank));
+    EQP_CHECK(eqp_array_reserve(&tasks->sent_rank, capacity, at + n, sizeof *tasks->sent_rank));
     memcpy(tasks->sent_rank + at, rank, (size_t)n * sizeof *rank);
     tasks->sent_group[tasks->nsent] = g;
     tasks->sent_own[tasks->nsent++] = own;
     tasks->sent_first[tasks->nsent] = at + n;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Divides the groups into `local`, which has room for all, and groups to send. */
@@ -146,13 +144,9 @@ static int list_groups(bh_tasks *tasks, int64_t ngroups, const bh_group *group, 
 
 static int make_lists(bh_tasks *tasks, int64_t ngroups)
 {
-    int code;
-
-    EQP_TRY(eqp_array_create(&tasks->sent_group, ngroups, sizeof *tasks->sent_group));
-    EQP_TRY(eqp_array_create(&tasks->sent_first, ngroups + 1, sizeof *tasks->sent_first));
-    EQP_TRY(eqp_array_create(&tasks->sent_own, ngroups, sizeof *tasks->sent_own));
-done:
-    return code;
+    EQP_CHECK(eqp_array_create(&tasks->sent_group, ngroups, sizeof *tasks->sent_group));
+    EQP_CHECK(eqp_array_create(&tasks->sent_first, ngroups + 1, sizeof *tasks->sent_first));
+    return eqp_array_create(&tasks->sent_own, ngroups, sizeof *tasks->sent_own);
 }
 
 static void pack_task(const void *user, int64_t s, unsigned char *to)
@@ -198,10 +192,8 @@ static bh_task read_task(const bh_tasks *tasks, int64_t i, int home)
 /* Lists the tasks that stay, then nin arrived ones with known blocks. home: [nin] */
 static int line_up(bh_tasks *tasks, const bh_task *local, int64_t nin, const int *home)
 {
-    int code;
-
-    EQP_TRY(eqp_array_create(&tasks->task, tasks->nlocal + nin, sizeof *tasks->task));
-    EQP_TRY(eqp_array_create(&tasks->waits, tasks->nlocal + nin, sizeof *tasks->waits));
+    EQP_CHECK(eqp_array_create(&tasks->task, tasks->nlocal + nin, sizeof *tasks->task));
+    EQP_CHECK(eqp_array_create(&tasks->waits, tasks->nlocal + nin, sizeof *tasks->waits));
     if (tasks->nlocal > 0) {
         memcpy(tasks->task, local, (size_t)tasks->nlocal * sizeof *local);
     }
@@ -209,8 +201,7 @@ static int line_up(bh_tasks *tasks, const bh_task *local, int64_t nin, const int
         tasks->task[tasks->nlocal + i] = read_task(tasks, i, home[i]);
     }
     tasks->n = tasks->nlocal + nin;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Blocks of the sent groups, or of their results; bytes [nsent], owned by the caller. */
@@ -237,24 +228,22 @@ static int find_blocks(bh_tasks *tasks, int64_t *nin, int **home)
     const bool rungs = tasks->particles->rungs;
     int64_t capacity = 0, homes = 0;
     task_head head;
-    int code = EQP_OK;
 
     for (int64_t i = 0; i < npieces; i++) {
         const bh_piece piece = bh_parcels_piece(&tasks->out, i);
         const unsigned char *at = piece.data;
         for (int64_t left = piece.bytes, bytes; left > 0; left -= bytes, at += bytes) {
-            EQP_TRY(left < (int64_t)head_bytes(rungs) ? EQP_ERR_FORMAT : EQP_OK);
+            EQP_CHECK(left < (int64_t)head_bytes(rungs) ? EQP_ERR_FORMAT : EQP_OK);
             memcpy(&head, at, head_bytes(rungs));
             bytes = bh_task_bytes(head.count, rungs);
-            EQP_TRY(head.count < 1 || bytes > left ? EQP_ERR_FORMAT : EQP_OK);
-            EQP_TRY(eqp_array_reserve(&tasks->block, &capacity, *nin + 1, sizeof *tasks->block));
-            EQP_TRY(eqp_array_reserve(home, &homes, *nin + 1, sizeof **home));
+            EQP_CHECK(head.count < 1 || bytes > left ? EQP_ERR_FORMAT : EQP_OK);
+            EQP_CHECK(eqp_array_reserve(&tasks->block, &capacity, *nin + 1, sizeof *tasks->block));
+            EQP_CHECK(eqp_array_reserve(home, &homes, *nin + 1, sizeof **home));
             tasks->block[*nin] = at;
             (*home)[(*nin)++] = piece.rank;
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* code: of this rank so far; collective. */
@@ -325,23 +314,21 @@ static int expect_by_messages(bh_tasks *tasks)
 {
     const bh_task *in = tasks->task + tasks->nlocal;
     const int64_t n = tasks->n - tasks->nlocal;
-    int code;
 
-    EQP_TRY(eqp_array_create(&tasks->to, n, sizeof *tasks->to));
+    EQP_CHECK(eqp_array_create(&tasks->to, n, sizeof *tasks->to));
     for (int64_t i = 0, last; i < n; i = last) {
         int64_t bytes = 0;
         double *room;
         for (last = i; last < n && in[last].home == in[i].home; last++) {
             bytes += bh_result_bytes(in[last].group.count);
         }
-        EQP_TRY(eqp_messenger_put(tasks->messengers->forces, in[i].home, bytes, &room));
+        EQP_CHECK(eqp_messenger_put(tasks->messengers->forces, in[i].home, bytes, &room));
         for (int64_t k = i; k < last; k++) {
             tasks->to[k] = room;
             room += bh_result_bytes(in[k].group.count) / (int64_t)sizeof(double);
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Adds a group's results from all ranks, in rank order. at: [ranks] the next result of each */
@@ -394,18 +381,15 @@ done:
 
 static int take_tags(bh_tasks *tasks, const int64_t *tag, const eqp_map *map, int phase)
 {
-    int code = EQP_OK;
-
     tasks->tag = tag;
     if (eqp_map_phased(map, NULL, NULL) > 0) {
-        EQP_TRY(eqp_array_create(&tasks->tags, tasks->ngroups, sizeof *tasks->tags));
+        EQP_CHECK(eqp_array_create(&tasks->tags, tasks->ngroups, sizeof *tasks->tags));
         for (int64_t g = 0; g < tasks->ngroups; g++) {
             tasks->tags[g] = eqp_map_tag_in(map, tag[g], phase);
         }
         tasks->tag = tasks->tags;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int bh_tasks_send(bh_tasks *tasks, bh_messengers *messengers, const eqp_exchange_plan *plan,

@@ -35,13 +35,11 @@ void bh_messengers_free(bh_messengers *messengers)
 
 static int make_lists(bh_messengers *messengers)
 {
-    int nranks, code;
+    int nranks;
 
     MPI_Comm_size(messengers->comm, &nranks);
-    EQP_TRY(eqp_array_create(&messengers->helper, nranks, sizeof *messengers->helper));
-    EQP_TRY(eqp_array_create(&messengers->asked, nranks, sizeof *messengers->asked));
-done:
-    return code;
+    EQP_CHECK(eqp_array_create(&messengers->helper, nranks, sizeof *messengers->helper));
+    return eqp_array_create(&messengers->asked, nranks, sizeof *messengers->asked);
 }
 
 int bh_messengers_open(bh_messengers *messengers, const eqp_exchange_plan *plan, bool *open)
@@ -82,12 +80,10 @@ int bh_list_ranks(int64_t n, const int *rank, int nranks, int *list)
 /* Packs each block once and copies it into the messages to all of its receivers. */
 static int put_blocks(eqp_messenger *messages, const eqp_route_blocks *blocks, bh_pack_fn *pack, const void *user)
 {
-    int code = EQP_OK;
-
     for (int64_t b = 0; b < blocks->n; b++) {
         unsigned char *first = NULL, *room;
         for (int64_t k = blocks->first[b]; k < blocks->first[b + 1]; k++) {
-            EQP_TRY(eqp_messenger_put(messages, blocks->rank[k], blocks->bytes[b], &room));
+            EQP_CHECK(eqp_messenger_put(messages, blocks->rank[k], blocks->bytes[b], &room));
             if (first == NULL) {
                 first = room;
                 pack(user, b, room);
@@ -96,8 +92,7 @@ static int put_blocks(eqp_messenger *messages, const eqp_route_blocks *blocks, b
             }
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int start_messages(bh_parcels *parcels, eqp_messenger *messages, const eqp_route_blocks *blocks,
@@ -116,19 +111,17 @@ static int pack_all(bh_parcels *parcels, const eqp_route_blocks *blocks, bh_pack
 {
     int64_t size = 0;
     unsigned char *to;
-    int code;
 
     for (int64_t b = 0; b < blocks->n; b++) {
         size += blocks->bytes[b];
     }
-    EQP_TRY(eqp_array_create(&parcels->data, size, 1));
+    EQP_CHECK(eqp_array_create(&parcels->data, size, 1));
     to = parcels->data;
     for (int64_t b = 0; b < blocks->n; b++) {
         pack(user, b, to);
         to += blocks->bytes[b];
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Fails on all ranks or on none. */
