@@ -64,13 +64,13 @@ bool dd_wants_collide(const dd_rules *rules, const double xa[2][3], const double
 static bool zips(const dd_rules *rules, const double to_u[3], const double to_w[3], const double vu[3],
                  const double vw[3], const double v[3], double *t)
 {
-    static const double node[3] = {0.0, 0.0, 0.0};
     double point[3], rate[3];
 
-    if (dd_point_distance2(to_u, node, to_w, t) >= rules->rann * rules->rann || *t * dd_v3_length(to_w) < rules->rann) {
+    if (dd_point_distance2(to_u, dd_v3_zero, to_w, t) >= rules->rann * rules->rann ||
+        *t * dd_v3_length(to_w) < rules->rann) {
         return false;
     }
-    between(node, to_w, *t, point);
+    between(dd_v3_zero, to_w, *t, point);
     between(v, vw, *t, rate);
     return !parts(to_u, vu, point, rate);
 }
@@ -149,14 +149,13 @@ static void intersect_all(affine *common, const contact *touch, const double poi
 /* Point of all glide planes nearest to the middle; the middle if that is far away. */
 static void meeting_point(const dd_patch *patch, const dd_rules *rules, const contact *a, const contact *b, double x[3])
 {
-    static const double origin[3] = {0.0, 0.0, 0.0};
     double gap[3], middle[3], step[3];
     affine common = {0};
 
     dd_patch_offset(patch, a->x, b->x, gap);
-    dd_v3_along(origin, 0.5, gap, middle);
+    dd_v3_along(dd_v3_zero, 0.5, gap, middle);
     dd_v3_copy(common.x, middle);
-    intersect_all(&common, a, origin);
+    intersect_all(&common, a, dd_v3_zero);
     intersect_all(&common, b, gap);
     dd_v3_minus(common.x, middle, step);
     dd__fold(patch, a->x, dd_v3_length(step) < 2.0 * rules->rann + dd_v3_length(gap) ? common.x : middle, x);
@@ -384,33 +383,22 @@ double dd_point_distance2(const double point[3], const double b1[3], const doubl
     return dd_v3_dot(to_point, to_point);
 }
 
-typedef struct nearest {
-    double distance2, s, t;
-} nearest;
-
-static void take_if_nearer(nearest *best, double distance2, double s, double t)
-{
-    if (distance2 < best->distance2) {
-        *best = (nearest){distance2, s, t};
-    }
-}
-
 double dd_segments_distance2(const double a1[3], const double a2[3], const double b1[3], const double b2[3], double *s,
                              double *t)
 {
-    double u[3], v[3], w[3], at, distance2;
-    nearest best;
+    const double *end[4] = {a1, a2, b1, b2};
+    double u[3], v[3], w[3], at, best = 0.0;
 
     /* The border: each end against the other segment. */
-    best.s = 0.0;
-    best.distance2 = dd_point_distance2(a1, b1, b2, &best.t);
-    distance2 = dd_point_distance2(a2, b1, b2, &at);
-    take_if_nearer(&best, distance2, 1.0, at);
-    distance2 = dd_point_distance2(b1, a1, a2, &at);
-    take_if_nearer(&best, distance2, at, 0.0);
-    distance2 = dd_point_distance2(b2, a1, a2, &at);
-    take_if_nearer(&best, distance2, at, 1.0);
-
+    for (int k = 0; k < 4; k++) {
+        const double distance2 =
+            k < 2 ? dd_point_distance2(end[k], b1, b2, &at) : dd_point_distance2(end[k], a1, a2, &at);
+        if (k == 0 || distance2 < best) {
+            best = distance2;
+            *s = k < 2 ? k : at;
+            *t = k < 2 ? at : k - 2;
+        }
+    }
     dd_v3_minus(a2, a1, u);
     dd_v3_minus(b2, b1, v);
     dd_v3_minus(b1, a1, w);
@@ -422,10 +410,12 @@ double dd_segments_distance2(const double a1[3], const double a2[3], const doubl
             double gap[3];
             dd_v3_along(w, at_b, v, gap);
             dd_v3_along(gap, -at_a, u, gap);
-            take_if_nearer(&best, dd_v3_dot(gap, gap), at_a, at_b);
+            if (dd_v3_dot(gap, gap) < best) {
+                best = dd_v3_dot(gap, gap);
+                *s = at_a;
+                *t = at_b;
+            }
         }
     }
-    *s = best.s;
-    *t = best.t;
-    return best.distance2;
+    return best;
 }

@@ -194,7 +194,6 @@ static bool in_line(const slip *s, const double a[3], const double b[3])
 /* Places both arms; false if an end may not go there. */
 static bool place_both(move *m, const dd_rules *rules)
 {
-    static const double origin[3] = {0.0, 0.0, 0.0};
     const slip *s = &m->wish.slip;
     const double *plane = s->plane[m->wish.old[0]], *glide = s->glide[m->wish.plane];
     int goes = 0;
@@ -209,7 +208,7 @@ static bool place_both(move *m, const dd_rules *rules)
     if (goes < 2) {
         into_line(s, m->to[1 - goes], m->to[goes], m->x[1 + goes]);
     }
-    into_line(s, m->to[goes == 0 ? 1 : 0], origin, m->x[0]);
+    into_line(s, m->to[goes == 0 ? 1 : 0], dd_v3_zero, m->x[0]);
     dd_v3_minus(m->to[1], m->to[0], chord);
     height = 2.0 * LARGER * rules->area_min / fabs(dd_v3_dot(chord, s->along));
     dd_v3_along(m->x[0], copysign(height, dd_v3_dot(m->wish.force, glide)), glide, m->x[0]);
@@ -219,7 +218,6 @@ static bool place_both(move *m, const dd_rules *rules)
 /* Places one arm: its end moves in line with the node. */
 static bool place_one(move *m)
 {
-    static const double origin[3] = {0.0, 0.0, 0.0};
     const slip *s = &m->wish.slip;
     const int arm = m->wish.arm;
     const dd_arm *back = dd_node_find_arm(&m->end[arm]->node, m->at->node.tag);
@@ -231,10 +229,10 @@ static bool place_one(move *m)
         return false;
     }
     if (may_go(m->end[arm], s->plane[m->wish.old[arm]])) {
-        into_line(s, origin, m->to[arm], m->x[1 + arm]);
+        into_line(s, dd_v3_zero, m->to[arm], m->x[1 + arm]);
         return true;
     }
-    return in_line(s, m->to[arm], origin);
+    return in_line(s, m->to[arm], dd_v3_zero);
 }
 
 /* True if the forces at the new and old positions along the new glide direction agree in sign, so that the node does
@@ -242,14 +240,13 @@ static bool place_one(move *m)
 static bool goes_on(const move *m)
 {
     const double *glide = m->wish.slip.glide[m->wish.plane];
-    static const double origin[3] = {0.0, 0.0, 0.0};
     dd_medium medium = *m->mover->medium;
     dd_segment segment[2];
     double before[2][6], after[2][6], force[3];
 
     dd_v3_copy(medium.box, m->patch->box);
     for (int i = 0; i < 2; i++) {
-        segment[i] = dd__segment(origin, m->to[i], m->at->node.arm[i].burgers);
+        segment[i] = dd__segment(dd_v3_zero, m->to[i], m->at->node.arm[i].burgers);
     }
     dd__local_forces(&medium, 2, segment, before);
     for (int i = 0; i < 2; i++) {
@@ -284,10 +281,9 @@ static int fits(const move *m, const dd_patch_node *node, const double from[3], 
 
 static int all_fit(const move *m, bool *fit)
 {
-    static const double origin[3] = {0.0, 0.0, 0.0};
     int code;
 
-    EQP_TRY(fits(m, m->at, origin, m->x[0], fit));
+    EQP_TRY(fits(m, m->at, dd_v3_zero, m->x[0], fit));
     EQP_TRY(fits(m, m->end[0], m->to[0], m->x[1], fit));
     EQP_TRY(fits(m, m->end[1], m->to[1], m->x[2], fit));
 done:
@@ -314,8 +310,7 @@ static void carry_out(const move *m)
         dd__fold(m->patch, m->at->node.x, m->x[i], x[i]);
     }
     for (int i = 0; i < 3; i++) {
-        static const double origin[3] = {0.0, 0.0, 0.0};
-        const double *from = i == 0 ? origin : m->to[i - 1];
+        const double *from = i == 0 ? dd_v3_zero : m->to[i - 1];
         double way[3];
         dd_v3_minus(m->x[i], from, way);
         if (dd_v3_length(way) > 0.0) { /* ends that stay keep all bits */

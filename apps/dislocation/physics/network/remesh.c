@@ -60,7 +60,6 @@ bool dd_wants_refine(const dd_rules *rules, double length, double bend)
 
 int dd_refine(dd_patch *patch, dd_tag a, dd_tag b, bool *done)
 {
-    static const double standing[3] = {0.0, 0.0, 0.0};
     dd_patch_node *first = dd_patch_find(patch, a), *second = dd_patch_find(patch, b), *middle;
     double offset[3], x[3], v[3];
     int code;
@@ -72,7 +71,7 @@ int dd_refine(dd_patch *patch, dd_tag a, dd_tag b, bool *done)
     dd_patch_offset(patch, first->node.x, second->node.x, offset);
     dd_v3_scale(0.5, offset);
     dd__fold(patch, first->node.x, offset, x);
-    dd_v3_along(standing, 0.5, first->node.v, v);
+    dd_v3_along(dd_v3_zero, 0.5, first->node.v, v);
     dd_v3_along(v, 0.5, second->node.v, v);
     EQP_TRY(dd__create(patch, x, v, first->node.home, &middle));
     EQP_TRY(dd__thread(patch, first, second, middle));

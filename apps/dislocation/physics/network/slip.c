@@ -87,7 +87,6 @@ static void put(dd_slip *slip, const dd_patch *patch, int64_t i, int end, const 
  * starts its own list and bounds its own surface. queue: placed segments in turn, then the rest. */
 static void unfold(dd_slip *slip, const dd_patch *patch)
 {
-    static const double origin[3] = {0.0, 0.0, 0.0};
     int64_t placed = 0;
 
     for (int64_t i = 0; i < slip->n; i++) {
@@ -96,7 +95,7 @@ static void unfold(dd_slip *slip, const dd_patch *patch)
     for (int64_t q = 0; q < slip->n; q++) {
         const int64_t i = slip->queue[q];
         if (q == placed) {
-            put(slip, patch, i, 0, slip->segment[i].x[0], origin);
+            put(slip, patch, i, 0, slip->segment[i].x[0], dd_v3_zero);
             placed++;
         }
         for (int64_t p = placed; p < slip->n; p++) {

@@ -47,16 +47,6 @@ bool dd_wants_split(const dd_node *node)
     return node->constraint == DD_FREE && node->narms >= 4 && node->narms <= DD_MOST_ARMS;
 }
 
-static int count_bits(uint32_t bits)
-{
-    int n = 0;
-
-    for (; bits != 0; bits &= bits - 1) {
-        n++;
-    }
-    return n;
-}
-
 static void take_half(const dd_cluster *whole, uint32_t group, dd_group *half)
 {
     half->node = *whole->node;
@@ -268,12 +258,11 @@ static bool meet(const dd_rules *rules, const dd_cluster *whole, const dd_partit
 /* Along its way, line tension on a node that has gone so far: of its arms, and of the line behind it. */
 static double pull(const dd_cluster *whole, const dd_partition *halves, int half, const double along[3], double way)
 {
-    static const double origin[3] = {0.0, 0.0, 0.0};
     const dd_medium tension = {.nu = whole->medium.nu, .a = 1.0, .core = 1.0};
     double x[3], force[6], sum;
 
-    dd_v3_along(origin, way, along, x);
-    const dd_segment behind = dd__segment(origin, along, halves->burgers);
+    dd_v3_along(dd_v3_zero, way, along, x);
+    const dd_segment behind = dd__segment(dd_v3_zero, along, halves->burgers);
     dd_self_force(&tension, &behind, force);
     sum = halves->junction ? dd_v3_dot(force + 3, along) : 0.0;
     for (int i = 0; i < whole->node->narms; i++) {
@@ -333,7 +322,7 @@ static bool best_partition(const dd_patch *patch, const dd_cluster *whole, const
     best->power = dd_v3_dot(together.force, together.v);
     /* Arm 0 is in the first group: every partition once. */
     for (uint32_t group = 2; group < (uint32_t)1 << n; group += 2) {
-        const int size = count_bits(group);
+        const int size = __builtin_popcount(group);
         dd_partition halves = {.second = group};
         if (size < 2 || n - size < 2 || (n > ALL_PARTITIONS && size != 2 && n - size != 2)) {
             continue;
@@ -357,7 +346,6 @@ static bool best_partition(const dd_patch *patch, const dd_cluster *whole, const
 /* The node with its arms as they are. EQP_ERR_ARGUMENT: an arm leads nowhere. */
 static int gather(dd_patch *patch, const dd_node *node, const dd_medium *medium, dd_cluster *whole)
 {
-    static const double origin[3] = {0.0, 0.0, 0.0};
     dd_segment segment[DD_MOST_ARMS];
     double local[DD_MOST_ARMS][6];
 
@@ -371,7 +359,7 @@ static int gather(dd_patch *patch, const dd_node *node, const dd_medium *medium,
         }
         dd_patch_offset(patch, node->x, other->node.x, whole->to[i]);
         dd_v3_copy(whole->v[i], other->node.v);
-        segment[i] = dd__segment(origin, whole->to[i], node->arm[i].burgers);
+        segment[i] = dd__segment(dd_v3_zero, whole->to[i], node->arm[i].burgers);
     }
     dd__local_forces(&whole->medium, node->narms, segment, local);
     for (int i = 0; i < node->narms; i++) {
@@ -395,13 +383,9 @@ static int carry_out(dd_patch *patch, dd_patch_node *at, const dd_partition *hal
     }
     dd__fold(patch, at->node.x, halves->x[0], x[0]);
     dd__fold(patch, at->node.x, halves->x[1], x[1]);
-    code = dd__create(patch, x[1], halves->v[1], at->node.home, &created);
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_TRY(dd__create(patch, x[1], halves->v[1], at->node.home, &created));
     dd_v3_copy(at->node.x, x[0]);
     dd_v3_copy(at->node.v, halves->v[0]);
-    EQP_TRY(code);
     for (int i = 0; i < n; i++) {
         if (halves->second >> i & 1) {
             dd_patch_node *other = dd_patch_find(patch, tag[i]);
@@ -433,15 +417,12 @@ int dd_split(dd_patch *patch, const dd_rules *rules, const dd_mover *mover, dd_t
         *done = false;
         return EQP_OK;
     }
-    code = gather(patch, &at->node, mover->medium, &whole);
-    if (code == EQP_OK) {
-        splits = best_partition(patch, &whole, rules, mover, &best);
-    }
+    EQP_TRY(gather(patch, &at->node, mover->medium, &whole));
+    splits = best_partition(patch, &whole, rules, mover, &best);
     if (splits) {
-        code = carry_out(patch, at, &best);
+        EQP_TRY(carry_out(patch, at, &best));
     }
-    if (code == EQP_OK) {
-        *done = splits;
-    }
+    *done = splits;
+done:
     return code;
 }

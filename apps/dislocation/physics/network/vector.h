@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+static const double dd_v3_zero[3] __attribute__((unused)) = {0.0, 0.0, 0.0};
+
 static inline double dd_v3_dot(const double a[3], const double b[3])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
