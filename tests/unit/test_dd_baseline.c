@@ -30,11 +30,6 @@ static double load_of(const double low[3], const double high[3])
     return load;
 }
 
-static int part_of(const int n[3], int i, int j, int k)
-{
-    return (i * n[1] + j) * n[2] + k;
-}
-
 /* Bounds [parts][6], low corner first, and derived quantities. */
 typedef struct boxed {
     int n[3];
@@ -132,6 +127,17 @@ typedef struct range {
     int first[3], count[3];
 } range;
 
+/* Number of its first part, or of the last one. */
+static int part_of(const int n[3], const range *r, bool last)
+{
+    int at[3];
+
+    for (int d = 0; d < 3; d++) {
+        at[d] = r->first[d] + (last ? r->count[d] - 1 : 0);
+    }
+    return (at[0] * n[1] + at[1]) * n[2] + at[2];
+}
+
 static double load_in(const int n[3], const double *load, const range *r)
 {
     double sum = 0;
@@ -157,39 +163,28 @@ static range half_of(const range *r, int d, int side)
     return half;
 }
 
-/* Octants of a piece: halves in all directions with more than one part. */
-static int octants(const range *r, range octant[8])
-{
-    int n = 1;
-
-    octant[0] = *r;
-    for (int d = 0; d < 3; d++) {
-        const int before = n;
-        for (int o = 0; r->count[d] > 1 && o < before; o++) {
-            octant[n++] = half_of(&octant[o], d, 1);
-            octant[o] = half_of(&octant[o], d, 0);
-        }
-    }
-    return n;
-}
-
 /* Coarsest level with an octant above 1.05 times the mean octant of its piece. */
 static int level_out_of_balance(const int n[3], const double *load, const range *r, int level, int found)
 {
-    range octant[8];
-    const int count = octants(r, octant);
     double most = 0, sum = 0;
+    int count = 0;
 
-    if (count == 1) {
-        return found;
+    for (int o = 0; o < 8; o++) {
+        range octant = *r;
+        bool exists = true;
+        for (int d = 0; d < 3; d++) {
+            exists = exists && (r->count[d] > 1 || !(o >> d & 1));
+            octant = r->count[d] > 1 ? half_of(&octant, d, o >> d & 1) : octant;
+        }
+        if (exists && memcmp(&octant, r, sizeof octant) != 0) {
+            const double its = load_in(n, load, &octant);
+            found = level_out_of_balance(n, load, &octant, level + 1, found);
+            most = fmax(most, its);
+            sum += its;
+            count++;
+        }
     }
-    for (int o = 0; o < count; o++) {
-        const double its = load_in(n, load, &octant[o]);
-        found = level_out_of_balance(n, load, &octant[o], level + 1, found);
-        most = fmax(most, its);
-        sum += its;
-    }
-    return most / (sum / count) - 1 > 0.05 && level < found ? level : found;
+    return count > 0 && most / (sum / count) - 1 > 0.05 && level < found ? level : found;
 }
 
 /* Cuts a piece along d, its halves along the following directions, then the octants. now, old: extent in d. */
@@ -201,7 +196,7 @@ static void bisect(boxed *b, const boxed *old, const double *load, const range *
 
     if (d == 3) {
         if (r->count[0] * r->count[1] * r->count[2] == 1) {
-            memcpy(b->box[part_of(b->n, r->first[0], r->first[1], r->first[2])], extent, 6 * sizeof *extent);
+            memcpy(b->box[part_of(b->n, r, false)], extent, 6 * sizeof *extent);
         } else {
             bisect(b, old, load, r, 0, level + 1, begin, extent);
         }
@@ -215,10 +210,9 @@ static void bisect(boxed *b, const boxed *old, const double *load, const range *
     half[1] = half_of(r, d, 1);
     /* In a row along d the piece's wall is that of its first part, the middle wall that of the upper half's first
      * part. */
-    was[0] = old->box[part_of(b->n, r->first[0], r->first[1], r->first[2])][d];
-    wall = old->box[part_of(b->n, half[1].first[0], half[1].first[1], half[1].first[2])][d];
-    was[1] = old->box[part_of(b->n, r->first[0] + r->count[0] - 1, r->first[1] + r->count[1] - 1,
-                              r->first[2] + r->count[2] - 1)][3 + d];
+    was[0] = old->box[part_of(b->n, r, false)][d];
+    wall = old->box[part_of(b->n, &half[1], false)][d];
+    was[1] = old->box[part_of(b->n, r, true)][3 + d];
     low = extent[d];
     high = extent[3 + d];
     if (level >= begin) {

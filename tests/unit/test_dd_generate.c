@@ -6,7 +6,6 @@
 
 #include "motion/generate.h"
 #include "motion/tile.h"
-#include "network/vector.h"
 
 #define PI 3.14159265358979323846
 
