@@ -45,7 +45,7 @@ int eqp_evaluation_create(int nparts, int nphases, const int *back, const int *g
         phase->ghosts = ghosts[k] != 0;
         phase->slot_bits = FIRST_SLOT_BITS;
         EQP_TRY(slots_create(FIRST_SLOT_BITS, &phase->slot));
-        EQP_TRY(eqp_needs_create(nparts, &phase->needs));
+        EQP_TRY(eqp__needs_create(&phase->needs));
         EQP_TRY(eqp_array_create(&phase->meanwhile, nparts, sizeof *phase->meanwhile));
     }
     *evaluation = e;
@@ -63,7 +63,7 @@ void eqp_evaluation_free(eqp_evaluation *e)
     eqp__evaluation_forget_order(e);
     for (int k = 0; k < EQP_PHASES_MAX; k++) {
         EQP__FREE(e->phase[k].block, e->phase[k].slot);
-        eqp_needs_free(e->phase[k].needs);
+        eqp__needs_free(e->phase[k].needs);
         free(e->phase[k].meanwhile);
     }
     EQP__FREE(e->load, e->speed, e->capacity, e->own, e->common, e->held, e->ghosts, e->recent, e);
@@ -285,7 +285,7 @@ int eqp_evaluation_need(eqp_evaluation *e, int phase, int64_t block, int part)
         return EQP_OK;
     }
     EQP__CHECK(eqp__evaluation_index(&e->phase[phase], block, &index));
-    EQP__CHECK(eqp_needs_add(e->phase[phase].needs, 1, &index, &part));
+    EQP__CHECK(eqp__needs_add(e->phase[phase].needs, index, part));
     pair[1] = pair[0];
     pair[0] = (eqp__recent){block, phase, part};
     e->is_ordered = 0;

@@ -104,7 +104,7 @@ typedef struct eqp__evaluated_phase {
     eqp__block *block;
     int slot_bits;
     eqp__slot *slot; /* [2^slot_bits] open addressing */
-    eqp_needs *needs;
+    eqp__needs *needs;
     double *meanwhile; /* [parts] seconds of work that does not depend on it */
     eqp__ordered ordered;
 } eqp__evaluated_phase;

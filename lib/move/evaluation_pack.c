@@ -17,8 +17,7 @@ enum {
     HEADER = 5, /* magic, parts, phases, which are back, which count ghosts */
     BLOCK_BYTES = 3 * (int)sizeof(int64_t) + 2 * (int)sizeof(int32_t),
     NEED_BYTES = (int)sizeof(uint16_t),
-    OF_PART = (int)sizeof(double) + 2 * (int)sizeof(int64_t),
-    CHUNK = 256
+    OF_PART = (int)sizeof(double) + 2 * (int)sizeof(int64_t)
 };
 
 static void put(unsigned char **at, const void *value, size_t size)
@@ -220,24 +219,6 @@ static int check_columns(const eqp_evaluation *e, const eqp__evaluated_phase *ph
     return EQP_OK;
 }
 
-static int add_needs(eqp_needs *needs, int64_t index, const columns *c, int64_t first, int64_t n)
-{
-    int64_t block[CHUNK];
-    int part[CHUNK], code = EQP_OK;
-
-    while (code == EQP_OK && n > 0) {
-        const int64_t some = n < CHUNK ? n : CHUNK;
-        for (int64_t i = 0; i < some; i++) {
-            block[i] = index;
-            part[i] = part_at(c->part, first + i);
-        }
-        code = eqp_needs_add(needs, some, block, part);
-        first += some;
-        n -= some;
-    }
-    return code;
-}
-
 static int add_columns(eqp__evaluated_phase *phase, const columns *c)
 {
     int64_t first = 0, index;
@@ -246,7 +227,9 @@ static int add_columns(eqp__evaluated_phase *phase, const columns *c)
         const eqp__block block = block_at(c, b);
         const int32_t users = small_at(c->users, b);
         EQP__CHECK(eqp__evaluation_index(phase, block.number, &index));
-        EQP__CHECK(add_needs(phase->needs, index, c, first, users));
+        for (int32_t i = 0; i < users; i++) {
+            EQP__CHECK(eqp__needs_add(phase->needs, index, part_at(c->part, first + i)));
+        }
         if (block.home >= 0) {
             phase->block[index] = block;
         }

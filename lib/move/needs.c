@@ -25,42 +25,31 @@ typedef struct run {
     uint64_t *key; /* ascending and distinct */
 } run;
 
-struct eqp_needs {
-    int nparts, nruns;
+struct eqp__needs {
+    int nruns;
     run runs[RUNS_MAX];                /* each at least twice as long as the next */
     uint64_t *filter, *buffer, *spare; /* spare: as large as the buffer */
     int64_t nbuffer, capacity;         /* keys in the buffer, and its capacity */
-    int64_t nblocks, *block, *first;   /* of the view */
-    int *part;
 };
 
-int eqp_needs_create(int nparts, eqp_needs **needs)
+int eqp__needs_create(eqp__needs **needs)
 {
-    eqp_needs *s = NULL;
+    eqp__needs *s = NULL;
     int code;
 
-    EQP__FAIL_IF(nparts < 1 || nparts > EQP__PARTS_MAX || !needs, EQP_ERR_ARGUMENT);
     EQP_TRY(eqp_array_create(&s, 1, sizeof *s));
     EQP_TRY(EQP__ARRAYS(EQP__ARRAY(s->filter, 1 << FILTER_BITS), EQP__ARRAY(s->buffer, BUFFER_FIRST),
                         EQP__ARRAY(s->spare, BUFFER_FIRST)));
-    s->nparts = nparts;
     s->capacity = BUFFER_FIRST;
     memset(s->filter, 0xff, sizeof *s->filter << FILTER_BITS);
     *needs = s;
     s = NULL;
 done:
-    eqp_needs_free(s);
+    eqp__needs_free(s);
     return code;
 }
 
-static void forget_view(eqp_needs *s)
-{
-    EQP__FREE(s->block, s->first, s->part);
-    s->block = s->first = NULL;
-    s->part = NULL;
-}
-
-double eqp__needs_bytes(const eqp_needs *s)
+double eqp__needs_bytes(const eqp__needs *s)
 {
     double keys = (1 << FILTER_BITS) + 2.0 * (double)s->capacity;
 
@@ -70,12 +59,11 @@ double eqp__needs_bytes(const eqp_needs *s)
     return sizeof *s + keys * sizeof(uint64_t);
 }
 
-void eqp_needs_free(eqp_needs *s)
+void eqp__needs_free(eqp__needs *s)
 {
     if (!s) {
         return;
     }
-    forget_view(s);
     for (int r = 0; r < s->nruns; r++) {
         free(s->runs[r].key);
     }
@@ -97,7 +85,7 @@ static void sort_by_digit(int64_t n, int shift, int64_t *count, const uint64_t *
     }
 }
 
-static void sort_buffer(eqp_needs *s)
+static void sort_buffer(eqp__needs *s)
 {
     int64_t count[DIGITS][DIGIT_VALUES] = {{0}}, kept = 0;
     const int64_t n = s->nbuffer;
@@ -126,7 +114,7 @@ static void sort_buffer(eqp_needs *s)
 
 /* Merges the last run into the previous one from the back, in the memory of both, since a third array would double the
  * peak. */
-static int merge_last(eqp_needs *s)
+static int merge_last(eqp__needs *s)
 {
     run *a = &s->runs[s->nruns - 2], *b = a + 1;
     int64_t i = a->n, j = b->n, w = a->n + b->n;
@@ -154,7 +142,7 @@ static int merge_last(eqp_needs *s)
     return EQP_OK;
 }
 
-static int push_run(eqp_needs *s)
+static int push_run(eqp__needs *s)
 {
     run *r = &s->runs[s->nruns];
 
@@ -170,7 +158,7 @@ static int push_run(eqp_needs *s)
     return EQP_OK;
 }
 
-static int grow_buffer(eqp_needs *s)
+static int grow_buffer(eqp__needs *s)
 {
     uint64_t *larger = realloc(s->buffer, (size_t)s->capacity * 4 * sizeof *larger), *spare;
 
@@ -183,7 +171,7 @@ static int grow_buffer(eqp_needs *s)
     return EQP_OK;
 }
 
-static int make_room(eqp_needs *s)
+static int make_room(eqp__needs *s)
 {
     sort_buffer(s);
     if (s->nbuffer <= s->capacity / 2) {
@@ -199,29 +187,21 @@ static int make_room(eqp_needs *s)
     return push_run(s);
 }
 
-int eqp_needs_add(eqp_needs *needs, int64_t n, const int64_t *block, const int *part)
+int eqp__needs_add(eqp__needs *needs, int64_t block, int part)
 {
-    int wrong = 0;
+    const uint64_t key = (uint64_t)block << EQP__PART_BITS | (uint64_t)part;
+    uint64_t *recent = &needs->filter[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - FILTER_BITS)];
 
-    EQP__FAIL_IF(!needs || n < 0 || (n > 0 && (!block || !part)), EQP_ERR_ARGUMENT);
-    for (int64_t i = 0; i < n; i++) {
-        wrong |= block[i] < 0 || block[i] > EQP__BLOCK_MAX || part[i] < 0 || part[i] >= needs->nparts;
-    }
-    EQP__FAIL_IF(wrong, EQP_ERR_ARGUMENT);
-    for (int64_t i = 0; i < n; i++) {
-        const uint64_t key = (uint64_t)block[i] << EQP__PART_BITS | (uint64_t)part[i];
-        uint64_t *recent = &needs->filter[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - FILTER_BITS)];
-        if (*recent != key) {
-            EQP__CHECK(needs->nbuffer == needs->capacity ? make_room(needs) : EQP_OK);
-            needs->buffer[needs->nbuffer++] = key;
-            *recent = key;
-        }
+    if (*recent != key) {
+        EQP__CHECK(needs->nbuffer == needs->capacity ? make_room(needs) : EQP_OK);
+        needs->buffer[needs->nbuffer++] = key;
+        *recent = key;
     }
     return EQP_OK;
 }
 
 /* Merges everything into one run, if there is any. */
-static int gather(eqp_needs *s)
+static int gather(eqp__needs *s)
 {
     sort_buffer(s);
     EQP__CHECK(s->nruns == RUNS_MAX ? merge_last(s) : EQP_OK);
@@ -232,52 +212,10 @@ static int gather(eqp_needs *s)
     return EQP_OK;
 }
 
-int eqp__needs_keys(eqp_needs *needs, int64_t *n, const uint64_t **keys)
+int eqp__needs_keys(eqp__needs *needs, int64_t *n, const uint64_t **keys)
 {
     EQP__CHECK(gather(needs));
     *n = needs->nruns > 0 ? needs->runs[0].n : 0;
     *keys = needs->nruns > 0 ? needs->runs[0].key : NULL;
-    return EQP_OK;
-}
-
-static int make_view(eqp_needs *s, int64_t n, const uint64_t *key)
-{
-    int64_t nblocks = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        nblocks += i == 0 || eqp__key_block(key[i]) != eqp__key_block(key[i - 1]);
-    }
-    const int code =
-        EQP__ARRAYS(EQP__ARRAY(s->block, nblocks), EQP__ARRAY(s->first, nblocks + 1), EQP__ARRAY(s->part, n));
-    if (code) {
-        forget_view(s);
-        return code;
-    }
-    nblocks = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (i == 0 || eqp__key_block(key[i]) != eqp__key_block(key[i - 1])) {
-            s->block[nblocks] = eqp__key_block(key[i]);
-            s->first[nblocks++] = i;
-        }
-        s->part[i] = eqp__key_part(key[i]);
-    }
-    s->first[nblocks] = n;
-    s->nblocks = nblocks;
-    return EQP_OK;
-}
-
-int eqp_needs_view_get(eqp_needs *needs, eqp_needs_view *view)
-{
-    const uint64_t *key;
-    int64_t n;
-
-    EQP__FAIL_IF(!needs || !view, EQP_ERR_ARGUMENT);
-    if (!needs->part || needs->nbuffer > 0 || needs->nruns > 1) {
-        forget_view(needs);
-        EQP__CHECK(eqp__needs_keys(needs, &n, &key));
-        EQP__CHECK(make_view(needs, n, key));
-    }
-    *view =
-        (eqp_needs_view){.nblocks = needs->nblocks, .block = needs->block, .first = needs->first, .part = needs->part};
     return EQP_OK;
 }

@@ -96,7 +96,6 @@ MAKER(eqp_boxes, eqp_boxes_create(EQP_BOXES_BISECTION, (const double[]){0, 0, 0}
 #endif
 
 #ifdef EQUIPOISE_MORE_WHATIF_H
-MAKER(eqp_needs, eqp_needs_create(2, &object))
 MAKER(eqp_evaluation, eqp_evaluation_create(2, 2, (const int[]){0, 0}, (const int[]){0, 0}, &object))
 #endif
 

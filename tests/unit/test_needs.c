@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The set of needs equals a table of bits for any order, repetition and size. */
+#include "move/needs.h"
 
 #include <equipoise/more/random.h>
-#include <equipoise/more/whatif.h>
 
 #include "failing_malloc.h"
 #include "unit.h"
 
-FREES(eqp_needs, eqp_needs_free)
+FREES(eqp__needs, eqp__needs_free)
 
 static uint64_t draws;
 
@@ -16,38 +16,22 @@ static int64_t below(int64_t n)
     return (int64_t)eqp_random_below(29, 1, draws++, (uint64_t)n);
 }
 
-static void assert_empty(eqp_needs *needs)
-{
-    eqp_needs_view v;
-
-    assert_ok(eqp_needs_view_get(needs, &v));
-    assert_int_equal(v.nblocks, 0);
-    assert_int_equal(v.first[0], 0);
-}
-
 /* table[block][part] is true if the part needs the block; block numbers are `scale` times the index. */
-static void assert_is_table(eqp_needs *needs, int64_t nblocks, int nparts, int64_t scale, const unsigned char *table)
+static void assert_is_table(eqp__needs *needs, int64_t nblocks, int nparts, int64_t scale, const unsigned char *table)
 {
-    int64_t at = 0, need = 0;
-    eqp_needs_view v;
+    const uint64_t *key;
+    int64_t n, at = 0;
 
-    assert_ok(eqp_needs_view_get(needs, &v));
+    assert_ok(eqp__needs_keys(needs, &n, &key));
     for (int64_t b = 0; b < nblocks; b++) {
-        const int64_t begin = need;
         for (int p = 0; p < nparts; p++) {
             if (table[b * nparts + p]) {
-                assert_true(at < v.nblocks && need < v.first[at + 1]);
-                assert_true(v.part[need] == p);
-                need++;
+                assert_true(at < n && eqp__key_block(key[at]) == b * scale && eqp__key_part(key[at]) == p);
+                at++;
             }
         }
-        if (need > begin) {
-            assert_true(v.block[at] == b * scale && v.first[at] == begin && v.first[at + 1] == need);
-            at++;
-        }
     }
-    assert_int_equal(v.nblocks, at);
-    assert_int_equal(v.first[at], need);
+    assert_int_equal(n, at);
 }
 
 TEST(a_stream_gives_the_set_of_its_needs)
@@ -58,20 +42,16 @@ TEST(a_stream_gives_the_set_of_its_needs)
         unsigned char table[60 * 40] = {0};
         const int64_t nblocks = 1 + below(60), by = scale[round % 3];
         const int nparts = 1 + (int)below(40);
-        FREED(eqp_needs) *needs = NULL;
-        assert_ok(eqp_needs_create(nparts, &needs));
-        assert_empty(needs);
+        FREED(eqp__needs) *needs = NULL;
+        assert_ok(eqp__needs_create(&needs));
+        assert_is_table(needs, nblocks, nparts, by, table);
         for (int batch = 0; batch < 4; batch++) {
-            int64_t block[500];
-            int part[500];
-            const int64_t n = below(501);
-            for (int64_t i = 0; i < n; i++) {
+            for (int64_t i = below(501); i > 0; i--) {
                 const int64_t b = below(nblocks);
-                part[i] = (int)below(nparts);
-                block[i] = b * by;
-                table[b * nparts + part[i]] = 1;
+                const int part = (int)below(nparts);
+                assert_ok(eqp__needs_add(needs, b * by, part));
+                table[b * nparts + part] = 1;
             }
-            assert_ok(eqp_needs_add(needs, n, block, part));
             if (below(2)) {
                 assert_is_table(needs, nblocks, nparts, by, table);
             }
@@ -84,90 +64,72 @@ TEST(a_stream_gives_the_set_of_its_needs)
 /* More needs than fit into any buffer, with duplicates: runs and their merges. */
 TEST(large_sets_are_sets_too)
 {
-    enum { BLOCKS = 40000, PARTS = 64, BATCH = 1000 };
+    enum { BLOCKS = 40000, PARTS = 64 };
     static unsigned char table[BLOCKS * PARTS];
-    static int64_t block[BATCH];
-    static int part[BATCH];
-    FREED(eqp_needs) *needs = NULL;
+    FREED(eqp__needs) *needs = NULL;
     uint64_t x = 12345;
 
-    assert_ok(eqp_needs_create(PARTS, &needs));
-    for (int batch = 0; batch < 2500; batch++) {
-        for (int i = 0; i < BATCH; i++) {
-            x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
-            block[i] = (int64_t)((x >> 32) * BLOCKS >> 32);
-            part[i] = (int)(x >> 20 & (PARTS - 1));
-            table[block[i] * PARTS + part[i]] = 1;
-        }
-        assert_ok(eqp_needs_add(needs, BATCH, block, part));
+    assert_ok(eqp__needs_create(&needs));
+    for (int i = 0; i < 2500000; i++) {
+        x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
+        const int64_t block = (int64_t)((x >> 32) * BLOCKS >> 32);
+        const int part = (int)(x >> 20 & (PARTS - 1));
+        table[block * PARTS + part] = 1;
+        assert_ok(eqp__needs_add(needs, block, part));
     }
     assert_is_table(needs, BLOCKS, PARTS, 1, table);
 }
 
-TEST(limits_are_accepted_and_larger_numbers_refused)
+TEST(the_largest_numbers_are_kept)
 {
-    const int64_t last = (INT64_C(1) << 47) - 1, blocks[] = {last, 0, last}, beyond[] = {0, last + 1}, negative = -1;
-    const int parts[] = {65535, 65535, 0}, wrong = 65536, minus = -1;
-    FREED(eqp_needs) *needs = NULL;
-    eqp_needs_view v;
+    const int64_t last = (INT64_C(1) << 47) - 1, block[] = {last, 0, last};
+    const int part[] = {65535, 65535, 0}, order[] = {1, 2, 0};
+    FREED(eqp__needs) *needs = NULL;
+    const uint64_t *key;
+    int64_t n;
 
-    assert_refused(eqp_needs_create(0, &needs));
-    assert_refused(eqp_needs_create(65537, &needs));
-    assert_ok(eqp_needs_create(65536, &needs));
-    assert_refused(eqp_needs_add(needs, 2, beyond, parts));
-    assert_refused(eqp_needs_add(needs, 1, &negative, parts));
-    assert_refused(eqp_needs_add(needs, 1, blocks, &wrong));
-    assert_refused(eqp_needs_add(needs, 1, blocks, &minus));
-    assert_refused(eqp_needs_add(needs, -1, blocks, parts));
-    assert_empty(needs);
-    assert_ok(eqp_needs_add(needs, 0, NULL, NULL));
-    assert_ok(eqp_needs_add(needs, 3, blocks, parts));
-    assert_ok(eqp_needs_view_get(needs, &v));
-    assert_int_equal(v.nblocks, 2);
-    assert_true(v.block[0] == 0 && v.block[1] == last);
-    assert_true(v.first[1] == 1 && v.first[2] == 3);
-    assert_true(v.part[0] == 65535 && v.part[1] == 0 && v.part[2] == 65535);
+    assert_ok(eqp__needs_create(&needs));
+    for (int i = 0; i < 3; i++) {
+        assert_ok(eqp__needs_add(needs, block[i], part[i]));
+    }
+    assert_ok(eqp__needs_keys(needs, &n, &key));
+    assert_int_equal(n, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_true(eqp__key_block(key[i]) == block[order[i]] && eqp__key_part(key[i]) == part[order[i]]);
+    }
 }
 
 enum { SOME = 700 };
 
-static int add_and_look(eqp_needs **needs, const int64_t *block, const int *part, eqp_needs_view *v)
+static int add_and_look(eqp__needs *needs, int64_t *n)
 {
-    int code = eqp_needs_create(3, needs);
+    const uint64_t *key;
+    int code = EQP_OK;
 
-    if (code == EQP_OK) {
-        code = eqp_needs_add(*needs, SOME, block, part);
+    for (int i = 0; i < SOME && code == EQP_OK; i++) {
+        code = eqp__needs_add(needs, i, i % 3);
     }
-    return code ? code : eqp_needs_view_get(*needs, v);
+    return code ? code : eqp__needs_keys(needs, n, &key);
 }
 
 TEST(a_set_survives_failing_allocations)
 {
-    int64_t block[SOME];
-    int part[SOME];
+    int64_t failures = 1;
 
     SKIP_IF(!failing_malloc_works);
-    for (int i = 0; i < SOME; i++) {
-        block[i] = i;
-        part[i] = i % 3;
-    }
-    for (int64_t k = 0;; k++) {
-        eqp_needs *needs = NULL;
-        eqp_needs_view v = {.nblocks = -1};
+    for (int64_t k = 0; failures; k++) {
+        FREED(eqp__needs) *needs = NULL;
+        int64_t n = -1;
         failing_malloc_start(k);
-        const int code = add_and_look(&needs, block, part, &v);
-        const int64_t failures = failing_malloc_stop();
+        int code = eqp__needs_create(&needs);
+        code = code ? code : add_and_look(needs, &n);
+        failures = failing_malloc_stop();
         assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
-        assert_int_equal(v.nblocks, failures ? -1 : SOME);
-        if (needs && failures) { /* what failed may be done again */
-            assert_ok(eqp_needs_add(needs, SOME, block, part));
-            assert_ok(eqp_needs_view_get(needs, &v));
-            assert_int_equal(v.nblocks, SOME);
+        assert_int_equal(n, failures ? -1 : SOME);
+        if (needs) { /* what failed may be done again */
+            assert_ok(add_and_look(needs, &n));
+            assert_int_equal(n, SOME);
         }
-        eqp_needs_free(needs);
-        if (!failures) {
-            assert_true(k > 6);
-            return;
-        }
+        assert_true(failures || k > 6);
     }
 }

@@ -168,7 +168,7 @@ int eqp_evaluation_block(eqp_evaluation *evaluation, int phase, int64_t block, i
                          int home);
 
 /** Declares that a part needs a block, or contributes to it. Repetitions do not count. Local, amortised O(log).
- * Memory O(different needs), see eqp_needs_add().
+ * Memory O(different needs), 8 to 16 bytes each.
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
 int eqp_evaluation_need(eqp_evaluation *evaluation, int phase, int64_t block, int part);
 

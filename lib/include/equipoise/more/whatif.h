@@ -32,36 +32,6 @@ void eqp_exchange_plan_name(const eqp_exchange_plan *plan, char name[EQP_EXCHANG
  * \return EQP_OK, EQP_ERR_ARGUMENT, or EQP_ERR_UNKNOWN with *plan unchanged */
 int eqp_exchange_plan_parse(const char *name, eqp_exchange_plan *plan);
 
-/** The needs of the parts: a set of (block, part), filled as a stream, in any order, with repetitions. */
-typedef struct eqp_needs eqp_needs;
-
-/** The set ordered by blocks (borrowed from it). Only blocks needed by at least one part are listed. */
-typedef struct eqp_needs_view {
-    int64_t nblocks;      /**< number of needed blocks */
-    const int64_t *block; /**< [nblocks] their numbers, ascending */
-    const int64_t *first; /**< [nblocks + 1] into part */
-    const int *part;      /**< [first[nblocks]] parts that need each block, ascending */
-} eqp_needs_view;
-
-/** \param[in]  nparts  1 to 65,536
- * \param[out] needs   owned by the caller; eqp_needs_free() */
-int eqp_needs_create(int nparts, eqp_needs **needs);
-
-/** Adds n needs. Local; amortised O(n log) with a filter for repetitions; memory O(different needs), 8 to 16 bytes each
- * and at most 8 more while it grows, for any number of repetitions. After EQP_ERR_MEMORY some of the needs were added;
- * all may be added again.
- * \param[in]  block  [n] numbers, 0 to 2^47 - 1 (borrowed)
- * \param[in]  part   [n] (borrowed)
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
-int eqp_needs_add(eqp_needs *needs, int64_t n, const int64_t *block, const int *part);
-
-/** Sorts the needs and returns the arrays, which stay valid until more are added. Local.
- * \return EQP_OK or EQP_ERR_MEMORY */
-int eqp_needs_view_get(eqp_needs *needs, eqp_needs_view *view);
-
-/** Frees; NULL is legal. */
-void eqp_needs_free(eqp_needs *needs);
-
 /** \param[in]  nparts   1 to 65,536
  * \param[in]  nphases  0 to EQP_PHASES_MAX
  * \param[in]  back     [nphases] 0: out, 1: back (copied)
