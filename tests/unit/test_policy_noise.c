@@ -3,6 +3,7 @@
  * counter stream. */
 
 #include "decide/noise.h"
+#include "slow.h"
 #include "unit.h"
 
 #include <equipoise/more/random.h>
@@ -134,7 +135,7 @@ TEST(noise_does_not_hide_that_maps_age)
         const world few = {.nranks = 8, .growth = 0.002, .jitter = 0.1, .hot = k % 2, .clock = k / 2};
         const world many = {.nranks = 512, .growth = 0.002, .jitter = 0.1, .hot = k % 2, .clock = k / 2};
         assert_true(regret(&few, 4000) < 0.01);
-        assert_true(regret(&many, 1500) < 0.01);
+        assert_true(slow_here() || regret(&many, 1500) < 0.01);
     }
 }
 
