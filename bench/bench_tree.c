@@ -13,8 +13,8 @@
  * with the default geometric and relative criteria. */
 #include "defaults.h"
 #include "lists.h"
-#include "order.h"
 #include "timing.h"
+#include "tree.h"
 #include "walk.h"
 
 #include <equipoise/error.h>

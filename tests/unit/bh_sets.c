@@ -12,7 +12,7 @@
 #include <equipoise/more/random.h>
 
 #include "bh_sets.h"
-#include "order.h"
+#include "tree.h"
 
 static double uniform(uint64_t seed, int64_t i, int what)
 {

@@ -3,7 +3,7 @@
 #include <equipoise/more/random.h>
 
 #include "failing_malloc.h"
-#include "order.h"
+#include "tree.h"
 #include "unit.h"
 
 enum { MOST = 40000 };

@@ -2,7 +2,6 @@
 #include "failing_malloc.h"
 #include "scenario.h"
 #include "unit.h"
-#include "work.h"
 
 static lb_scenario *make(const char *text)
 {

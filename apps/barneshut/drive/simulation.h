@@ -5,7 +5,7 @@
 
 #include "balance/problem.h"
 #include "files/input.h"
-#include "forces/stealing.h"
+#include "forces/force_loop.h"
 
 #include "../physics/motion.h"
 

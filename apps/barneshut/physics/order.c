@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "order.h"
+#include "tree.h"
 
 #include <equipoise/error.h>
 

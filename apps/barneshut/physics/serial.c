@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "serial.h"
 #include "force.h"
-#include "order.h"
+#include "tree.h"
 
 #include <equipoise/error.h>
 #include <equipoise/more/base.h>

@@ -8,7 +8,6 @@
 #include "settings.h"
 
 #include "../physics/scenario.h"
-#include "../physics/work.h"
 
 #include <equipoise/balancer.h>
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "homes.h"
-
-#include "../../physics/order.h"
+#include "domain.h"
 
 #include <equipoise/error.h>
 #include <equipoise/more/base.h>

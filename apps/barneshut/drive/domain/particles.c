@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "particles.h"
 
-#include "../../physics/order.h"
+#include "../../physics/tree.h"
 
 #include <equipoise/more/base.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "evaluate.h"
 
-#include "stealing.h"
+#include "force_loop.h"
 #include "targets.h"
 
 #include <equipoise/more/base.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "stealing.h"
+#include "force_loop.h"
 
 #include "targets.h"
 
