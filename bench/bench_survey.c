@@ -30,7 +30,7 @@ static void parse(bh_settings *settings, int argc, char **argv)
     for (int i = 0; i < argc && n < MOST_ARGUMENTS; i++) {
         words[n++] = argv[i];
     }
-    int code = app_options_parse(bh_settings_table(), n, words, settings, NULL, &action, &message);
+    int code = app_options_parse(bh_settings_table(), n, words, settings, &action, &message);
     bench_check(code == EQP_OK ? bh_settings_complete(settings, &message) : code, message.text);
 }
 

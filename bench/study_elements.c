@@ -326,8 +326,7 @@ static void run_network(const int parts[MAPS], int argc, char **argv)
     for (int i = 1; i < argc && n < MOST_ARGUMENTS; i++) {
         words[n++] = argv[i];
     }
-    bench_check(app_options_parse(dd_settings_table(), n, words, &settings, settings.given, &action, &message),
-                message.text);
+    bench_check(app_options_parse(dd_settings_table(), n, words, &settings, &action, &message), message.text);
     bench_check(dd_settings_complete(&settings, &message), message.text);
     bench_check(dd_simulation_create(MPI_COMM_WORLD, &settings, &sim, &message), message.text);
     if (sim.domain.nranks != 1 || steps < 1) {

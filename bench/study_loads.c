@@ -72,7 +72,7 @@ POLLS(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statuse
         app_action action;                                                                                             \
         int code;                                                                                                      \
                                                                                                                        \
-        EQP_TRY(app_options_parse(prefix##_settings_table(), argc, argv, s, s->given, &action, message));              \
+        EQP_TRY(app_options_parse(prefix##_settings_table(), argc, argv, s, &action, message));                        \
         EQP_TRY(prefix##_settings_complete(s, message));                                                               \
         EQP_TRY(prefix##_simulation_create(MPI_COMM_WORLD, s, &prefix.sim, message));                                  \
     done:                                                                                                              \

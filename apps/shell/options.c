@@ -237,8 +237,8 @@ static int read_arguments(reading *r, int argc, char *const *argv)
     return code;
 }
 
-int app_options_parse(const app_command_line *line, int argc, char *const *argv, void *values, bool *given,
-                      app_action *action, eqp_message *message)
+int app_options_parse(const app_command_line *line, int argc, char *const *argv, void *values, app_action *action,
+                      eqp_message *message)
 {
     reading r = {line, NULL, NULL, 0, APP_RUN, message};
     int noptions = app_options_count(line);
@@ -264,9 +264,6 @@ int app_options_parse(const app_command_line *line, int argc, char *const *argv,
         memcpy(r.values + line->given_offset, r.given, (size_t)room * sizeof *r.given);
     }
     memcpy(values, r.values, line->values_size);
-    if (given && noptions > 0) {
-        memcpy(given, r.given, (size_t)noptions * sizeof *given);
-    }
     *action = r.action;
 done:
     free(r.given);

@@ -83,11 +83,10 @@ typedef enum app_action { APP_RUN, APP_HELP, APP_VERSION } app_action;
 
 /* Reads argv[1] to argv[argc - 1] as --name value or --name=value; the last of several wins, "--" ends the options.
  * values: the app's struct, overwritten whole (defaults first, bytes without a row 0); its texts point into argv and
- * the table. given [app_options_count(line)]: true for rows that were named; NULL allowed. action: help and version win
- * over everything, including mistakes after them. On error all three are unchanged and the message says "program:
- * --name: what is wrong". EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY. */
-int app_options_parse(const app_command_line *line, int argc, char *const *argv, void *values, bool *given,
-                      app_action *action, eqp_message *message);
+ * the table. action: help and version win over everything, including mistakes after them. On error both are unchanged
+ * and the message says "program: --name: what is wrong". EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY. */
+int app_options_parse(const app_command_line *line, int argc, char *const *argv, void *values, app_action *action,
+                      eqp_message *message);
 
 /* True if the command line that filled these values named the row. False for rows beyond given_room. */
 bool app_options_given(const app_command_line *line, const void *values, const char *name);

@@ -248,7 +248,7 @@ static int run_program(const app_program *program, MPI_Comm world, int rank, int
     ending end = {0, false};
     int status = -1, code;
 
-    code = app_options_parse(program->line, argc, argv, program->settings, NULL, &action, &message);
+    code = app_options_parse(program->line, argc, argv, program->settings, &action, &message);
     if (code == EQP_OK) {
         status = answer_questions(program, rank, action, &message);
         if (status >= 0) {

@@ -59,7 +59,7 @@ void fuzz_command_line(const app_command_line *table, int nlines, char *const li
     fuzz_require(values);
     memset(values, 0x5a, size);
     memcpy(argv + 1, line, (size_t)nlines * sizeof *argv);
-    code = app_options_parse(table, nlines + 1, argv, values, NULL, &action, &message);
+    code = app_options_parse(table, nlines + 1, argv, values, &action, &message);
     if (code != EQP_OK) {
         fuzz_require(code == EQP_ERR_ARGUMENT);
         for (size_t i = 0; i < size; i++) {

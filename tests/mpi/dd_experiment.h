@@ -177,7 +177,7 @@ static inline void dd_experiment_begin(dd_experiment *e, MPI_Comm comm, const ch
     for (char *word = strtok(e->words, " "); word != NULL; word = strtok(NULL, " ")) {
         argv[argc++] = word;
     }
-    code = app_options_parse(dd_settings_table(), argc, argv, &e->settings, e->settings.given, &action, &e->message);
+    code = app_options_parse(dd_settings_table(), argc, argv, &e->settings, &action, &e->message);
     if (code == EQP_OK) {
         code = dd_settings_complete(&e->settings, &e->message);
     }

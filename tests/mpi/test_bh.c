@@ -38,7 +38,7 @@ static bool start(MPI_Comm comm, const char *words, const char *path, bh_setting
     if (path != NULL) {
         argv[argc++] = (char *)path;
     }
-    int code = app_options_parse(bh_settings_table(), argc, argv, settings, NULL, &action, &message);
+    int code = app_options_parse(bh_settings_table(), argc, argv, settings, &action, &message);
     code = code == EQP_OK ? bh_settings_complete(settings, &message) : code;
     code = code == EQP_OK ? bh_simulation_create(comm, settings, sim, &message) : code;
     CHECK(code == EQP_OK, "%s: %s", words, message.text);

@@ -26,7 +26,7 @@ static void parse(bh_settings *settings, const char *options)
     for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
         argv[argc++] = word;
     }
-    CHECK_EQUAL(app_options_parse(bh_settings_table(), argc, argv, settings, NULL, &action, &message), EQP_OK);
+    CHECK_EQUAL(app_options_parse(bh_settings_table(), argc, argv, settings, &action, &message), EQP_OK);
     CHECK_EQUAL(bh_settings_complete(settings, &message), EQP_OK);
 }
 

@@ -30,8 +30,7 @@ static void parse(dd_settings *settings, const char *options)
     for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
         argv[argc++] = word;
     }
-    CHECK_EQUAL(app_options_parse(dd_settings_table(), argc, argv, settings, settings->given, &action, &message),
-                EQP_OK);
+    CHECK_EQUAL(app_options_parse(dd_settings_table(), argc, argv, settings, &action, &message), EQP_OK);
     CHECK_EQUAL(dd_settings_complete(settings, &message), EQP_OK);
 }
 

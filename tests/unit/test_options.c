@@ -16,6 +16,7 @@ typedef struct settings {
     const char *output;
     int strategy;
     const char *balance;
+    bool given[11];
 } settings;
 
 #define ROW(field, kind, ...)                                                                                          \
@@ -46,12 +47,14 @@ static const app_command_line line = {.program = "barneshut",
                                       .option = options,
                                       .noptions = NOPTIONS,
                                       .values_size = sizeof(settings),
+                                      .given_offset = offsetof(settings, given),
+                                      .given_room = NOPTIONS,
                                       .epilogue = "The end."};
 
 #define MOST_WORDS 12
 
 /* Reads words that end with NULL. */
-static int parse(const char *const *words, settings *s, bool *given, app_action *action, eqp_message *message)
+static int parse(const char *const *words, settings *s, app_action *action, eqp_message *message)
 {
     char *argv[MOST_WORDS + 1] = {NULL};
     char copies[MOST_WORDS][300];
@@ -65,7 +68,7 @@ static int parse(const char *const *words, settings *s, bool *given, app_action 
         strcpy(kept[argc], *words);
         argv[argc] = kept[argc];
     }
-    return app_options_parse(&line, argc, argv, s, given, action, message);
+    return app_options_parse(&line, argc, argv, s, action, message);
 }
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -76,7 +79,7 @@ static settings assert_read(const char *const *words)
     app_action action = APP_HELP;
     eqp_message message = {""};
 
-    if (parse(words, &s, NULL, &action, &message)) {
+    if (parse(words, &s, &action, &message)) {
         fail_msg("%s", message.text);
     }
     assert_int_equal(action, APP_RUN);
@@ -109,19 +112,18 @@ TEST(values_come_from_words_or_from_the_table)
 TEST(given_options_are_known_and_help_wins_over_what_follows)
 {
     settings s;
-    bool given[NOPTIONS];
     app_action action;
 
-    memset(given, 1, sizeof given);
-    assert_ok(parse(WORDS("--steps", "10", "--dt=1"), &s, given, &action, NULL));
+    assert_ok(parse(WORDS("--steps", "10", "--dt=1"), &s, &action, NULL));
     for (int k = 0; k < NOPTIONS; k++) {
-        assert_int_equal(given[k], strcmp(options[k].name, "steps") == 0 || strcmp(options[k].name, "dt") == 0);
+        assert_int_equal(app_options_given(&line, &s, options[k].name),
+                         strcmp(options[k].name, "steps") == 0 || strcmp(options[k].name, "dt") == 0);
     }
-    assert_ok(parse(WORDS("--steps", "3", "--help", "--nonsense"), &s, NULL, &action, NULL));
+    assert_ok(parse(WORDS("--steps", "3", "--help", "--nonsense"), &s, &action, NULL));
     assert_int_equal(action, APP_HELP);
-    assert_ok(parse(WORDS("--version", "--help"), &s, NULL, &action, NULL));
+    assert_ok(parse(WORDS("--version", "--help"), &s, &action, NULL));
     assert_int_equal(action, APP_VERSION);
-    assert_refused(parse(WORDS("--nonsense", "--help"), &s, NULL, &action, NULL));
+    assert_refused(parse(WORDS("--nonsense", "--help"), &s, &action, NULL));
 }
 
 TEST(mistakes_are_one_line_that_says_what_and_where)
@@ -159,19 +161,15 @@ TEST(mistakes_are_one_line_that_says_what_and_where)
 
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         settings s, old;
-        bool given[NOPTIONS], old_given[NOPTIONS];
         app_action action = (app_action)77;
         eqp_message message = {""};
 
         memset(&s, 0x5A, sizeof s);
-        memset(given, 1, sizeof given);
         old = s;
-        memcpy(old_given, given, sizeof given);
-        assert_refused(parse(cases[c].words, &s, given, &action, &message));
+        assert_refused(parse(cases[c].words, &s, &action, &message));
         assert_true(strncmp(message.text, "barneshut: ", 11) == 0);
         assert_string_equal(message.text + 11, cases[c].line);
         assert_memory_equal(&s, &old, sizeof s);
-        assert_memory_equal(given, old_given, sizeof given);
         assert_int_equal((int)action, 77);
     }
 }
@@ -186,7 +184,7 @@ TEST(an_endless_argument_still_gives_one_line)
     memset(word, '7', sizeof word);
     memcpy(word, "--dt=x", 6);
     word[sizeof word - 1] = '\0';
-    assert_refused(parse(WORDS(word), &s, NULL, &action, &message));
+    assert_refused(parse(WORDS(word), &s, &action, &message));
     memset(expected, 0, sizeof expected);
     strcpy(expected, "barneshut: --dt: 'x");
     memset(expected + strlen(expected), '7', 99);
@@ -204,10 +202,10 @@ TEST(a_program_without_a_positional_takes_none)
     eqp_message message;
 
     bare.positional = NULL;
-    assert_refused(app_options_parse(&bare, 2, argv, &s, NULL, &action, &message));
+    assert_refused(app_options_parse(&bare, 2, argv, &s, &action, &message));
     assert_string_equal(message.text, "barneshut: 'x': an argument that is no option");
-    assert_ok(app_options_parse(&bare, 1, argv, &s, NULL, &action, &message));
-    assert_ok(app_options_parse(&bare, 0, argv, &s, NULL, &action, &message));
+    assert_ok(app_options_parse(&bare, 1, argv, &s, &action, &message));
+    assert_ok(app_options_parse(&bare, 0, argv, &s, &action, &message));
 }
 
 TEST(a_program_with_room_takes_several_positionals)
@@ -224,11 +222,11 @@ TEST(a_program_with_room_takes_several_positionals)
     eqp_message message = {""};
     HEAP char *text = NULL;
 
-    assert_ok(app_options_parse(&several, 3, argv, &v, NULL, &action, &message));
+    assert_ok(app_options_parse(&several, 3, argv, &v, &action, &message));
     assert_true(v.file[0] == a && v.file[1] == b && v.file[2] == NULL);
-    assert_ok(app_options_parse(&several, 4, argv, &v, NULL, &action, &message));
+    assert_ok(app_options_parse(&several, 4, argv, &v, &action, &message));
     assert_ptr_equal(v.file[2], c);
-    assert_refused(app_options_parse(&several, 5, argv, &v, NULL, &action, &message));
+    assert_refused(app_options_parse(&several, 5, argv, &v, &action, &message));
     assert_string_equal(message.text, "p: 'a': only so many FILE can be given");
     assert_ok(app_options_help(&several, &text));
     assert_non_null(strstr(text, "Usage: p [FILE]... [options]"));
@@ -386,7 +384,7 @@ static int parse_options(void *old)
     settings s = *(const settings *)old;
     app_action action;
     eqp_message message;
-    const int code = app_options_parse(&line, 3, argv, &s, NULL, &action, &message);
+    const int code = app_options_parse(&line, 3, argv, &s, &action, &message);
 
     assert_true(code == EQP_OK || (strstr(message.text, "out of memory") && memcmp(&s, old, sizeof s) == 0));
     return code;
