@@ -237,19 +237,16 @@ done:
 
 static int print(const referee *r, const rf_result *result, eqp_message *message)
 {
-    char *text = NULL;
     int code = EQP_OK;
 
     if (!r->settings.run.quiet) {
-        EQP_TRY(rf_result_text(result, &text));
-        (void)fputs(text, stdout);
+        EQP_TRY(rf_result_print(result));
         if (r->left_out > 0) {
             printf("methods left out, as they need positions, which the trace has not: %d\n", r->left_out);
         }
     }
     code = app_check_printed(program_name, message);
 done:
-    free(text);
     return code;
 }
 

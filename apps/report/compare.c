@@ -69,22 +69,22 @@ void app_compare_free(app_comparison *comparison)
 }
 
 /* Terms of a modelled step, and their unit. */
-static void print_terms(FILE *stream, const app_comparison *c)
+static void print_terms(const app_comparison *c)
 {
     const eqp_network *network = &c->network;
     const char *unit = c->unitless ? "" : " s";
 
-    fprintf(stream, "imbalance: of the %s loads; next: of the same assignment one step later\n",
-            c->recorded ? "recorded" : "modelled");
-    fprintf(stream, "step: modelled, with %.3g%s a message, %.3g%s a byte, %d rank%s on a node; every method with %s\n",
-            network->alpha, unit, network->beta, unit, network->node, network->node > 1 ? "s" : "",
-            c->run->exchange_auto ? "its cheapest exchange plan" : "the exchange plan of --exchange");
+    printf("imbalance: of the %s loads; next: of the same assignment one step later\n",
+           c->recorded ? "recorded" : "modelled");
+    printf("step: modelled, with %.3g%s a message, %.3g%s a byte, %d rank%s on a node; every method with %s\n",
+           network->alpha, unit, network->beta, unit, network->node, network->node > 1 ? "s" : "",
+           c->run->exchange_auto ? "its cheapest exchange plan" : "the exchange plan of --exchange");
     if (c->unitless) {
-        fprintf(stream, "loads, steps and what messages cost are in the trace's own unit, which it does not say\n");
+        printf("loads, steps and what messages cost are in the trace's own unit, which it does not say\n");
     }
-    fprintf(stream, "in it: %s; not in it: making maps\n",
-            c->recorded ? "loads and messages"
-                        : "forces, CPU time outside them, messages that forces do not hide, collective calls");
+    printf("in it: %s; not in it: making maps\n",
+           c->recorded ? "loads and messages"
+                       : "forces, CPU time outside them, messages that forces do not hide, collective calls");
 }
 
 app_compare_look app_comparison_look(const app_comparison *comparison)
@@ -95,32 +95,16 @@ app_compare_look app_comparison_look(const app_comparison *comparison)
                               .unitless = comparison->unitless};
 }
 
-int app_compare_text(const app_comparison *comparison, char **text)
+int app_compare_print(const app_comparison *comparison)
 {
     const app_compare_look look = app_comparison_look(comparison);
-    char *table = NULL, *verdict = NULL, *made = NULL;
-    size_t size = 0;
-    FILE *stream = NULL;
-    int code;
+    const int code = app_compare_table(stdout, comparison->n, comparison->rows, &look);
 
-    EQP_TRY(app_compare_table(comparison->n, comparison->rows, &look, &table));
-    EQP_TRY(app_compare_verdict(comparison->n, comparison->rows, &look, &verdict));
-    stream = open_memstream(&made, &size);
-    EQP_TRY(stream != NULL ? EQP_OK : EQP_ERR_MEMORY);
-    fprintf(stream, "%s\n", table);
-    print_terms(stream, comparison);
-    fprintf(stream, "\n%s\n", verdict);
-    code = ferror(stream) ? EQP_ERR_MEMORY : EQP_OK;
-done:
-    if (stream != NULL && fclose(stream) != 0) {
-        code = EQP_ERR_MEMORY;
-    }
-    free(table);
-    free(verdict);
     if (code == EQP_OK) {
-        *text = made;
-        made = NULL;
+        putchar('\n');
+        print_terms(comparison);
+        putchar('\n');
+        app_compare_verdict(stdout, comparison->n, comparison->rows, &look);
     }
-    free(made);
     return code;
 }

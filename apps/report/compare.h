@@ -7,6 +7,8 @@
 #include "output/report.h"
 #include "run_record.h"
 
+#include <stdio.h>
+
 /* ---- Rows for programs and users: report.json and compare.csv, a table, a verdict. Local: one rank calls these ----
  */
 
@@ -41,14 +43,13 @@ int app_compare_add(eqp_report *report, int n, const eqp_compared *rows, const i
 /* One line per row, with a blank line between numbers of parts. An asterisk marks the smallest imbalance, number of
  * ghosts and step time of each number of parts; a step's gain over count and over sfc is blank if they were not
  * compared. Steps with several phases add a column for their efficiency, chosen granularities one for their sizes,
- * memory caps one for the part with the largest need. Explanations of the columns follow. look: NULL: zeros. text:
- * owned by the caller, free(). EQP_OK or EQP_ERR_MEMORY. */
-int app_compare_table(int n, const eqp_compared *rows, const app_compare_look *look, char **text);
+ * memory caps one for the part with the largest need. Explanations of the columns follow. look: NULL: zeros. EQP_OK or
+ * EQP_ERR_MEMORY. */
+int app_compare_table(FILE *stream, int n, const eqp_compared *rows, const app_compare_look *look);
 
 /* Recommended method, and the largest useful number of parts: some sentences in one line. Never recommends a map that
- * does not fit into memory. look: NULL: zeros. text: owned by the caller, free(). EQP_OK, EQP_ERR_MEMORY,
- * EQP_ERR_ARGUMENT for n < 1. */
-int app_compare_verdict(int n, const eqp_compared *rows, const app_compare_look *look, char **text);
+ * does not fit into memory. n: at least 1. look: NULL: zeros. */
+void app_compare_verdict(FILE *stream, int n, const eqp_compared *rows, const app_compare_look *look);
 
 /* ---- A comparison ---- */
 
@@ -73,9 +74,8 @@ void app_compare_first(app_run_settings *run);
 int app_compare(app_comparison *comparison, app_record *record, eqp_message *message);
 void app_compare_free(app_comparison *comparison);
 
-/* The table, its explanation and the recommended method as text. Owned by the caller. EQP_OK or EQP_ERR_MEMORY.
- * Local. */
-int app_compare_text(const app_comparison *comparison, char **text);
+/* Prints the table, its explanation and the recommended method. EQP_OK or EQP_ERR_MEMORY. Local. */
+int app_compare_print(const app_comparison *comparison);
 
 app_compare_look app_comparison_look(const app_comparison *comparison);
 

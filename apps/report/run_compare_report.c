@@ -263,31 +263,22 @@ done:
     return code;
 }
 
-static int with_legend(const eqp_table *table, const columns *c, char **text)
+static void print_legend(FILE *stream, const columns *c)
 {
-    static const char common[] =
-        "* the best of its number of parts; most: ghosts of one part; vs: by how much the step is shorter\n"
-        "balance: CPU seconds of the largest rank of this run for survey, units, assignment and traces\n";
-    static const char of_cycles[] = "imbalance, ghosts, step: of one cycle; cycle eff.: mean load over largest "
-                                    "load, each summed over its phases\n";
-    static const char of_sizes[] =
-        "group: most particles of an owner, the best for the method; balance: with trying all\n";
-    static const char of_memory[] = "memory: of the part that needs most; ! more than a part has: not recommended\n";
-    char *lines = NULL, *longer;
-    int code = eqp_table_text(table, &lines);
-
-    if (code != EQP_OK) {
-        return code;
+    fputs("* the best of its number of parts; most: ghosts of one part; vs: by how much the step is shorter\n"
+          "balance: CPU seconds of the largest rank of this run for survey, units, assignment and traces\n",
+          stream);
+    if (c->cycle) {
+        fputs("imbalance, ghosts, step: of one cycle; cycle eff.: mean load over largest load, each summed over its "
+              "phases\n",
+              stream);
     }
-    longer = realloc(lines, strlen(lines) + sizeof common + sizeof of_cycles + sizeof of_sizes + sizeof of_memory);
-    if (longer == NULL) {
-        free(lines);
-        return EQP_ERR_MEMORY;
+    if (c->look.grain_size != NULL) {
+        fputs("group: most particles of an owner, the best for the method; balance: with trying all\n", stream);
     }
-    strcat(strcat(longer, common), c->cycle ? of_cycles : "");
-    strcat(strcat(longer, c->look.grain_size != NULL ? of_sizes : ""), c->memory ? of_memory : "");
-    *text = longer;
-    return EQP_OK;
+    if (c->memory) {
+        fputs("memory: of the part that needs most; ! more than a part has: not recommended\n", stream);
+    }
 }
 
 static columns find_columns(int n, const eqp_compared *rows, const app_compare_look *look)
@@ -333,10 +324,11 @@ static int create_table(const columns *c, int *ncolumns, eqp_table **table)
     return eqp_table_create(*ncolumns, header, table);
 }
 
-int app_compare_table(int n, const eqp_compared *rows, const app_compare_look *look, char **text)
+int app_compare_table(FILE *stream, int n, const eqp_compared *rows, const app_compare_look *look)
 {
     const columns c = find_columns(n, rows, look);
     eqp_table *table = NULL;
+    char *text = NULL;
     int ncolumns, code;
 
     EQP_TRY(create_table(&c, &ncolumns, &table));
@@ -351,8 +343,11 @@ int app_compare_table(int n, const eqp_compared *rows, const app_compare_look *l
         }
         i += g.n;
     }
-    EQP_TRY(with_legend(table, &c, text));
+    EQP_TRY(eqp_table_text(table, &text));
+    fputs(text, stream);
+    print_legend(stream, &c);
 done:
+    free(text);
     eqp_table_free(table);
     return code;
 }
@@ -519,40 +514,18 @@ static void say_misfit(FILE *stream, const findings *f)
             100.0 * e->memory_use);
 }
 
-static void say_all(FILE *stream, const findings *f, const app_compare_look *look)
+void app_compare_verdict(FILE *stream, int n, const eqp_compared *rows, const app_compare_look *look)
 {
-    if (!f->work || !f->parts) {
-        fprintf(stream, "Nothing to balance: %s.", !f->work ? "nothing has a load" : "there is one part");
-    } else if (f->first != NULL) {
-        say_reach(stream, f, look);
-        say_fastest(stream, f, look);
-    }
-    if (f->misfit != NULL) {
-        say_misfit(stream, f);
-    }
-}
-
-int app_compare_verdict(int n, const eqp_compared *rows, const app_compare_look *look, char **text)
-{
-    char *made = NULL;
-    size_t size = 0;
-    FILE *stream;
-    int broken;
-
-    if (n < 1) {
-        return EQP_ERR_ARGUMENT;
-    }
-    stream = open_memstream(&made, &size);
-    if (stream == NULL) {
-        return EQP_ERR_MEMORY;
-    }
     const findings f = look_through(n, rows, look);
-    say_all(stream, &f, look);
-    broken = ferror(stream);
-    if (fclose(stream) != 0 || broken || made == NULL) {
-        free(made);
-        return EQP_ERR_MEMORY;
+
+    if (!f.work || !f.parts) {
+        fprintf(stream, "Nothing to balance: %s.", !f.work ? "nothing has a load" : "there is one part");
+    } else if (f.first != NULL) {
+        say_reach(stream, &f, look);
+        say_fastest(stream, &f, look);
     }
-    *text = made;
-    return EQP_OK;
+    if (f.misfit != NULL) {
+        say_misfit(stream, &f);
+    }
+    fputc('\n', stream);
 }

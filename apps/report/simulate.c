@@ -68,19 +68,6 @@ done:
     return code;
 }
 
-static int print_comparison(const running *r)
-{
-    char *text = NULL;
-    const int code = r->speaks ? app_compare_text(&r->comparison, &text) : EQP_OK;
-
-    if (text != NULL) {
-        say(r, APP_COMPARED);
-        printf("\n\n%s", text);
-    }
-    free(text);
-    return code;
-}
-
 static int compare(running *r, eqp_message *message)
 {
     int code = r->of->record_step(r->of->user, r->record, message);
@@ -89,7 +76,11 @@ static int compare(running *r, eqp_message *message)
     EQP_TRY(app_compare(&r->comparison, r->record, message));
     app_signals_keep(); /* completes the present file */
     EQP_TRY(finish(r, message));
-    EQP_TRY(print_comparison(r));
+    if (r->speaks) {
+        say(r, APP_COMPARED);
+        printf("\n\n");
+        EQP_TRY(app_compare_print(&r->comparison));
+    }
 done:
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "%s: --compare: %s", r->of->program, eqp_error_text(code));

@@ -140,87 +140,72 @@ static int64_t count_later(const rf_result *r)
     return r->problem->trace->nphases - r->problem->at - r->problem->ncycle;
 }
 
-static void print_title(FILE *stream, const rf_result *r)
+static void print_title(const rf_result *r)
 {
     const rf_problem *p = r->problem;
     const rf_trace *t = p->trace;
 
-    fprintf(stream, "equipoise-compare %s: %s, %" PRId64 " items", eqp_version(), t->format, t->n);
+    printf("equipoise-compare %s: %s, %" PRId64 " items", eqp_version(), t->format, t->n);
     if (p->nmoving < t->n) {
-        fprintf(stream, " (%" PRId64 " of them fixed)", t->n - p->nmoving);
+        printf(" (%" PRId64 " of them fixed)", t->n - p->nmoving);
     }
-    fprintf(stream, ", %" PRId64 " edges, %" PRId64 " phase%s", t->edge_first[t->nphases], t->nphases,
-            app_plural(t->nphases));
+    printf(", %" PRId64 " edges, %" PRId64 " phase%s", t->edge_first[t->nphases], t->nphases, app_plural(t->nphases));
     if (t->nranks > 0) {
-        fprintf(stream, ", %d rank%s", t->nranks, app_plural(t->nranks));
+        printf(", %d rank%s", t->nranks, app_plural(t->nranks));
     }
-    fprintf(stream, "; maps made of phase %" PRId64, t->phase[p->at]);
+    printf("; maps made of phase %" PRId64, t->phase[p->at]);
     if (p->ncycle > 1) {
-        fprintf(stream, " to %" PRId64 ", a cycle", t->phase[p->at + p->ncycle - 1]);
+        printf(" to %" PRId64 ", a cycle", t->phase[p->at + p->ncycle - 1]);
     }
-    fputc('\n', stream);
+    putchar('\n');
     if (t->note.text[0] != '\0') {
-        fprintf(stream, "%s\n", t->note.text);
+        printf("%s\n", t->note.text);
     }
     if (t->left_out > 0) {
-        fprintf(stream, "%" PRId64 " messages are left out: they are not between items of the trace\n", t->left_out);
+        printf("%" PRId64 " messages are left out: they are not between items of the trace\n", t->left_out);
     }
 }
 
 /* Prints the lower bound of the largest load, and the closest method. */
-static void print_bound(FILE *stream, const rf_result *r, const rf_nearest *near)
+static void print_bound(const rf_result *r, const rf_nearest *near)
 {
     const bool timed = r->problem->trace->timed;
 
-    fprintf(stream, "%d part%s: no largest load is below %.6g%s (%s); ", near->parts, near->parts == 1 ? "" : "s",
-            (timed ? 1e3 : 1.0) * near->bound.load, timed ? " ms" : "", near->bound.why);
+    printf("%d part%s: no largest load is below %.6g%s (%s); ", near->parts, near->parts == 1 ? "" : "s",
+           (timed ? 1e3 : 1.0) * near->bound.load, timed ? " ms" : "", near->bound.why);
     if (near->row == NULL) {
-        fprintf(stream, "no map fits into memory%s%s\n",
-                near->proof.text[0] != '\0' ? ": " : ", but nothing proves that none can", near->proof.text);
+        printf("no map fits into memory%s%s\n",
+               near->proof.text[0] != '\0' ? ": " : ", but nothing proves that none can", near->proof.text);
     } else if (near->reached) {
-        fprintf(stream, "%s reaches it\n", near->row->method);
+        printf("%s reaches it\n", near->row->method);
     } else {
-        fprintf(stream, "%s comes nearest, %.2g%% above\n", near->row->method,
-                100.0 * (near->row->evaluated.load_max / near->bound.load - 1.0));
+        printf("%s comes nearest, %.2g%% above\n", near->row->method,
+               100.0 * (near->row->evaluated.load_max / near->bound.load - 1.0));
     }
 }
 
-int rf_result_text(const rf_result *r, char **text)
+int rf_result_print(const rf_result *r)
 {
-    char *rows = NULL, *later = NULL, *made = NULL;
-    size_t size = 0;
-    FILE *stream = NULL;
+    char *later = NULL;
     int code;
 
-    EQP_TRY(app_compare_text(&r->comparison, &rows));
     EQP_TRY(count_later(r) > 0 ? later_table(r, &later) : EQP_OK);
-    stream = open_memstream(&made, &size);
-    EQP_TRY(stream != NULL ? EQP_OK : EQP_ERR_MEMORY);
-    print_title(stream, r);
-    fprintf(stream, "\n%s\n", rows);
+    print_title(r);
+    putchar('\n');
+    EQP_TRY(app_compare_print(&r->comparison));
+    putchar('\n');
     for (int i = 0; i < r->nnearest; i++) {
         if (r->nearest[i].bound.load > 0) {
-            print_bound(stream, r, &r->nearest[i]);
+            print_bound(r, &r->nearest[i]);
         }
     }
     if (later != NULL) {
-        fprintf(stream,
-                "\nThe same maps in the %" PRId64 " later phases: imbalance, and the sum of the largest loads\n\n%s"
-                "moved: items that were on another rank; as-run: as they were then\n",
-                count_later(r), later);
+        printf("\nThe same maps in the %" PRId64 " later phases: imbalance, and the sum of the largest loads\n\n%s"
+               "moved: items that were on another rank; as-run: as they were then\n",
+               count_later(r), later);
     }
-    code = ferror(stream) ? EQP_ERR_MEMORY : EQP_OK;
 done:
-    if (stream != NULL && fclose(stream) != 0) {
-        code = EQP_ERR_MEMORY;
-    }
-    free(rows);
     free(later);
-    if (code == EQP_OK && made != NULL) {
-        *text = made;
-        made = NULL;
-    }
-    free(made);
     return code;
 }
 

@@ -31,8 +31,8 @@ typedef struct rf_result {
 int rf_result_make(const rf_judged *judged, int n, eqp_compared *rows, rf_result *result);
 void rf_result_free(rf_result *result);
 
-/* Printed text: owned by the caller. */
-int rf_result_text(const rf_result *result, char **text);
+/* EQP_OK or EQP_ERR_MEMORY. */
+int rf_result_print(const rf_result *result);
 
 /* Writes report.json, compare.csv and phases.csv. */
 int rf_result_report(const rf_result *result, const char *command, eqp_message *message);
