@@ -1,32 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops whose iterations travel in bundles: for any distribution and method every iteration is computed once and its
- * result returns to the owner; parts change from run to run. */
+/* Loops whose iterations travel in bundles: parts are those that ranks give; a failure of any callback on any rank ends
+ * the loop on all, and the next run works. */
 #include "harness.h"
 
-#include "bundles_body.h"
-#include "loops/rules.h"
+#include "loop_body.h"
 
 #include <equipoise/more/random.h>
-
-MPI_TEST(every_method_computes_every_iteration_once)
-{
-    const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
-
-    for (int m = 0; m < eqp_schedule_method_count(); m++) {
-        for (int yield = 0; yield < 2; yield++) {
-            body b;
-            body_begin(comm, &b, eqp_schedule_method_at(m)->name,
-                       (eqp_loop_options){.yield = yield == 1, .grain = m % 3, .most_given = m * (1 + yield) % 4});
-            (void)body_run(comm, &b, NULL); /* no parts yet, so no iterations */
-            for (int way = 0; way < LAYS; way++) {
-                body_resize(&b, lay((way + m) % LAYS, rank, nranks));
-                (void)body_run(comm, &b, NULL);
-                (void)body_run(comm, &b, NULL);
-            }
-            body_end(&b);
-        }
-    }
-}
 
 /* A random number below n, the same on all ranks. */
 static int draw(uint64_t *at, int n)
@@ -46,10 +25,9 @@ MPI_TEST(random_loops_lose_nothing)
         body b;
         options.grain = draw(&at, 4);
         options.most_given = draw(&at, 6);
-        body_begin(comm, &b, eqp_schedule_method_at(method)->name, options);
+        options.data_bytes = 8 + ((size_t)1 << draw(&at, 18));
+        body_begin(comm, &b, BUNDLES, eqp_schedule_method_at(method)->name, 0, options);
         b.slow = draw(&at, nranks + 2) - 2;
-        b.extra = (size_t)1 << draw(&at, 18);
-        b.code = EQP_ERR_DATA;
         for (int step = 0; step < 3; step++) {
             const place fails = (place)draw(&at, TAKE + 1);
             int64_t mine = 0;
@@ -58,7 +36,7 @@ MPI_TEST(random_loops_lose_nothing)
                 const int some = draw(&at, 30);
                 mine = r == b.rank && some < 21 ? some : mine;
             }
-            body_resize(&b, mine);
+            body_resize(comm, &b, mine);
             b.fails = failing == b.rank ? fails : NOWHERE;
             code = body_try(&b, NULL);
             CHECK(code == EQP_OK || (code == EQP_ERR_DATA && failing < nranks));
@@ -75,9 +53,9 @@ MPI_TEST(parts_are_what_ranks_say)
     int64_t first = 0;
     body b;
 
-    body_begin(comm, &b, "guided", (eqp_loop_options){.grain = 0});
+    body_begin(comm, &b, BUNDLES, "guided", 0, (eqp_loop_options){.grain = 0});
     CHECK_EQUAL(eqp_loop_part(b.loop, 0).count, 0);
-    body_resize(&b, lay(6, b.rank, nranks));
+    body_resize(comm, &b, lay(6, b.rank, nranks));
     for (int r = 0; r < nranks; r++) {
         CHECK_EQUAL(eqp_loop_part(b.loop, r).first, first);
         CHECK_EQUAL(eqp_loop_part(b.loop, r).count, lay(6, r, nranks));
@@ -88,127 +66,104 @@ MPI_TEST(parts_are_what_ranks_say)
     body_end(&b);
 }
 
-MPI_TEST(slow_ranks_are_helped)
-{
-    static const char *const names[] = {"self", "guided", "factoring", "awf-c", "adaptive-factoring", "fractiling"};
-    const int nranks = mpi_test_size(comm);
-
-    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-        for (int slow = 0; slow<nranks; slow += nranks> 1 ? nranks - 1 : 1) {
-            body b;
-            body_begin(comm, &b, names[k], (eqp_loop_options){.grain = 1, .most_given = 4});
-            body_resize(&b, b.rank == slow ? 80 : 2);
-            b.slow = slow;
-            CHECK(nranks == 1 || body_run(comm, &b, NULL) > 0);
-            if (b.rank == slow) {
-                sleep_a_little(3000);
-            }
-            (void)body_run(comm, &b, NULL);
-            /* The helpers are slow and have no iterations of their own. */
-            body_resize(&b, b.rank == slow ? 30 : 0);
-            b.slow = -2;
-            (void)body_run(comm, &b, NULL);
-            body_end(&b);
-        }
-    }
-}
-
 MPI_TEST(static_parts_are_one_chunk_each)
 {
     eqp_loop_result mine;
     body b;
 
-    body_begin(comm, &b, "static", (eqp_loop_options){.most_given = 1}); /* refers to chunks given away */
+    /* most_given refers to chunks given away */
+    body_begin(comm, &b, BUNDLES, "static", lay(6, mpi_test_rank(comm), mpi_test_size(comm)) - 3,
+               (eqp_loop_options){.most_given = 1});
     b.packs = false;
-    body_resize(&b, lay(6, b.rank, mpi_test_size(comm)) - 3);
     CHECK_EQUAL(body_run(comm, &b, &mine), 0);
     CHECK_EQUAL(mine.chunks, b.part.count > 0);
     CHECK_EQUAL(mine.iterations, b.part.count);
     body_end(&b);
 }
 
-/* With `yield` even static chunks are divided; compute_away() checks that each bundle is computed as packed. */
-MPI_TEST(own_chunks_are_given_away_in_mid_chunk)
+/* The owner of all work is slow; every helper fails. */
+MPI_TEST(failures_of_any_callback_reach_all_ranks)
 {
+    static const char *const names[] = {"self", "static", "awf-b", "fractiling"};
     const int nranks = mpi_test_size(comm);
 
-    for (int64_t most = 0; most < 3; most++) {
-        eqp_loop_result mine;
-        body b;
-        body_begin(comm, &b, "static", (eqp_loop_options){.yield = true, .grain = 1, .most_given = most});
-        body_resize(&b, b.rank == 0 ? 60 : 3);
-        b.slow = 0;
-        CHECK((body_run(comm, &b, &mine) > 0) == (nranks > 1));
-        CHECK(b.rank != 0 || nranks == 1 || mine.iterations < 60);
-        body_end(&b);
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        for (int owner = 0; owner<nranks; owner += nranks> 1 ? nranks - 1 : 1) {
+            body b;
+            body_begin(comm, &b, BUNDLES, names[k], mpi_test_rank(comm) == owner ? 50 : 0,
+                       (eqp_loop_options){.yield = true, .grain = 1, .data_bytes = 8 + k % 2 * 9000});
+            b.slow = owner;
+            for (place p = OWN; p <= TAKE; p++) {
+                const bool happens = p == OWN || nranks > 1;
+                b.fails = p == AWAY ? (b.rank == owner ? NOWHERE : p) : b.rank == owner ? p : NOWHERE;
+                check_failure(comm, &b, happens ? EQP_ERR_DATA : EQP_OK);
+            }
+            body_end(&b);
+        }
     }
 }
 
-/* From eager messages to ones with a rendezvous. */
-MPI_TEST(bundles_have_any_size)
+/* Ranks fail with different codes, and the code of the lowest is returned. A rank that arrives after a failure gets no
+ * work and so does not fail. */
+MPI_TEST(the_lowest_failing_rank_is_heard)
 {
-    static const size_t sizes[] = {0, 1, 3000, 5001, 70000, 3 << 20};
-    const int nranks = mpi_test_size(comm);
-
-    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        body b;
-        body_begin(comm, &b, "guided", (eqp_loop_options){.yield = true, .grain = 1, .most_given = 3});
-        b.extra = sizes[k];
-        b.slow = 0;
-        body_resize(&b, b.rank == 0 ? 20 : b.rank == nranks - 1 ? 5 : 0);
-        (void)body_run(comm, &b, NULL);
-        body_end(&b);
-    }
-}
-
-/* Rank r takes r + 1 seconds per iteration on its own clock. */
-static double told_seconds;
-
-static double told_clock(void *user)
-{
-    return *(const double *)user;
-}
-
-static int compute_by_rank(void *user, int64_t first, int64_t count, const void *data, void *result)
-{
-    told_seconds += (1.0 + ((const body *)user)->rank) * (double)count;
-    return compute_own(user, first, count, data, result);
-}
-
-static int compute_away_by_rank(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
-                                void **result, size_t *result_bytes)
-{
-    told_seconds += (1.0 + ((const body *)user)->rank) * (double)count;
-    return compute_away(user, owner, first, count, data, bytes, result, result_bytes);
-}
-
-/* Every rank starts with its own part, so all are measured, also after parts change size. */
-MPI_TEST(speeds_outlive_the_parts)
-{
-    static const eqp_loop_bundles timed = {pack, compute_away_by_rank, take};
-    const int nranks = mpi_test_size(comm);
-    double harmonic = 0;
+    static const int codes[] = {EQP_ERR_DATA, EQP_ERR_STATE, EQP_ERR_INTERNAL};
     body b;
 
-    told_seconds = 0;
-    body_begin(comm, &b, "adaptive-weighted-factoring", (eqp_loop_options){.clock = {told_clock, &told_seconds}});
-    b.work.compute = compute_by_rank;
-    b.work.bundles = &timed;
-    body_resize(&b, 40);
-    for (int r = 0; r < nranks; r++) {
-        harmonic += 1.0 / (r + 1);
-        CHECK_EQUAL(eqp__loop_weight(b.loop, r), 1.0);
-    }
-    /* A late rank may get nothing, so the loop repeats until every rank has been measured. */
-    for (int64_t idle = 1; idle > 0;) {
-        eqp_loop_result mine;
-        (void)body_run(comm, &b, &mine);
-        idle = sum_of(comm, mine.iterations == 0);
-    }
-    body_resize(&b, 3 * b.rank);
-    (void)body_run(comm, &b, NULL);
-    for (int r = 0; r < nranks; r++) {
-        CHECK_NEAR(eqp__loop_weight(b.loop, r), nranks / harmonic / (r + 1), 1e-9);
+    body_begin(comm, &b, BUNDLES, "static", 5, (eqp_loop_options){.grain = 0});
+    b.code = codes[b.rank % 3];
+    for (int first = 0; first < 2; first++) {
+        int lowest, code;
+        b.fails = b.rank >= first ? OWN : NOWHERE;
+        code = body_try(&b, NULL);
+        lowest = b.fails == OWN && b.computed > 0 ? b.rank : mpi_test_size(comm);
+        CHECK_EQUAL(MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_INT, MPI_MIN, comm), MPI_SUCCESS);
+        CHECK((lowest == mpi_test_size(comm)) == (mpi_test_size(comm) == first));
+        CHECK_EQUAL(code, lowest < mpi_test_size(comm) ? codes[lowest % 3] : EQP_OK);
+        b.fails = NOWHERE;
+        (void)body_run(comm, &b, NULL);
     }
     body_end(&b);
+}
+
+/* Bundles that are NULL, empty, or larger than a message can be are never read. */
+MPI_TEST(bundles_that_are_none_are_refused)
+{
+    static const int expected[] = {EQP_ERR_DATA, EQP_ERR_ARGUMENT, EQP_ERR_ARGUMENT, EQP_ERR_OVERFLOW};
+    const int nranks = mpi_test_size(comm);
+
+    for (int owner = 0; owner<nranks; owner += nranks> 1 ? nranks - 1 : 1) {
+        body b;
+        body_begin(comm, &b, BUNDLES, "self", mpi_test_rank(comm) == owner ? 30 : 0, (eqp_loop_options){.grain = 1});
+        b.slow = owner;
+        for (b.how = CODE; b.how <= TOO_LARGE; b.how++) {
+            for (place p = PACK; p <= AWAY; p++) {
+                b.fails = (p == PACK) == (b.rank == owner) ? p : NOWHERE;
+                check_failure(comm, &b, nranks > 1 ? expected[b.how] : EQP_OK);
+            }
+        }
+        body_end(&b);
+    }
+}
+
+MPI_TEST(bundles_and_arrays_exclude_each_other)
+{
+    const eqp_schedule_method *self = eqp_schedule_method_find("self");
+    const eqp_loop_options good = {.size = sizeof(eqp_loop_options), .engine = EQP_LOOP_MASTER, .bundles = true};
+    eqp_loop_options bad[] = {good, good, good};
+    const eqp_loop_work work = {.compute = compute, .bundles = &bundles};
+    eqp_loop *loop = NULL;
+
+    bad[0].data_bytes = 8;
+    bad[1].result_bytes = 8;
+    bad[2].most_given = -1;
+    for (int k = 0; k < 3; k++) {
+        CHECK_EQUAL(eqp_loop_create(comm, self, 0, NULL, &bad[k], &loop), EQP_ERR_ARGUMENT);
+    }
+    CHECK_EQUAL(eqp_loop_create(comm, self, 5, NULL, &good, &loop), EQP_ERR_ARGUMENT);
+    CHECK(loop == NULL);
+    CHECK_EQUAL(eqp_loop_create(comm, self, 0, NULL, NULL, &loop), EQP_OK);
+    CHECK_EQUAL(eqp_loop_resize(loop, 4), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_ERR_ARGUMENT);
+    eqp_loop_free(loop);
 }
