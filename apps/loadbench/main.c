@@ -20,7 +20,7 @@ static int create_record(void *user, const char *command, app_record **record, e
     static const char *const column[] = {"      cut", "        checksum"};
     const lb_settings *s = sim->settings;
     int64_t edges = sim->domain.nedges;
-    int code = eqp_sum_int64(sim->comm, 1, &edges);
+    EQP_CHECK(eqp_sum_int64(sim->comm, 1, &edges));
     const eqp_field field[] = {
         eqp_field_text("generate", s->run.generate),
         eqp_field_text("scenario", s->run.snapshot != NULL ? s->run.snapshot : s->scenario_text),
@@ -40,7 +40,7 @@ static int create_record(void *user, const char *command, app_record **record, e
                                   .column = column,
                                   .ends = 1};
 
-    return code == EQP_OK ? app_record_create(sim->comm, &head, record, message) : code;
+    return app_record_create(sim->comm, &head, record, message);
 }
 
 /* A sample of vertices, by rank. Collective. */

@@ -200,12 +200,11 @@ static int add_report(place_list *list, const app__looking *l)
                                          "/hindsight.csv",
                                          "/compare.csv",
                                          "/phases.csv"};
-    int code = EQP_OK;
 
-    for (size_t i = 0; i < sizeof inside / sizeof inside[0] && code == EQP_OK; i++) {
-        code = add_place(list, "--report", l->run->report, inside[i]);
+    for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++) {
+        EQP_CHECK(add_place(list, "--report", l->run->report, inside[i]));
     }
-    return code;
+    return EQP_OK;
 }
 
 /* True if `path` is the file of that step with that ending. */
@@ -276,18 +275,16 @@ static int add_links(place_list *list, const app__looking *l)
 
 static int add_output(place_list *list, const app__looking *l)
 {
-    int code = EQP_OK;
-
     if (l->run->output == NULL) {
         return EQP_OK;
     }
     if (l->run->output_every == 0) {
-        code = add_place(list, "--output", l->run->output, "");
-        code = code == EQP_OK ? add_files(list, l, l->naming->each) : code;
+        EQP_CHECK(add_place(list, "--output", l->run->output, ""));
+        EQP_CHECK(add_files(list, l, l->naming->each));
     } else {
-        code = add_links(list, l);
+        EQP_CHECK(add_links(list, l));
     }
-    return code == EQP_OK ? add_files(list, l, l->naming->once) : code;
+    return add_files(list, l, l->naming->once);
 }
 
 static int find_clash(const app__looking *l, const place_list *list)
@@ -323,13 +320,13 @@ static int find_clash(const app__looking *l, const place_list *list)
 
 static int list_places(const app__looking *l, place_list *list)
 {
-    int code = add_place(list, NULL, app_run_input_path(l->run), "");
+    EQP_CHECK(add_place(list, NULL, app_run_input_path(l->run), ""));
 
-    code = code == EQP_OK ? add_output(list, l) : code;
-    code = code == EQP_OK ? add_place(list, "--forces", l->run->forces, "") : code;
-    code = code == EQP_OK ? add_place(list, "--map", l->run->map, "") : code;
-    code = code == EQP_OK ? add_place(list, "--network", l->run->network.file, "") : code;
-    return code == EQP_OK ? add_report(list, l) : code;
+    EQP_CHECK(add_output(list, l));
+    EQP_CHECK(add_place(list, "--forces", l->run->forces, ""));
+    EQP_CHECK(add_place(list, "--map", l->run->map, ""));
+    EQP_CHECK(add_place(list, "--network", l->run->network.file, ""));
+    return add_report(list, l);
 }
 
 int app__check_clashes(const app__looking *l)

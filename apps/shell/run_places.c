@@ -254,16 +254,16 @@ static int check_hdf5(const app__looking *l)
 static int check_all(const app__looking *l)
 {
     const bool several = l->run->output_every > 0 || l->naming->each != NULL;
-    int code = app__check_clashes(l);
+    EQP_CHECK(app__check_clashes(l));
 
-    code = code == EQP_OK ? check_hdf5(l) : code;
-    code = code == EQP_OK ? check_file(l, "output", l->run->output, several) : code;
-    code = code == EQP_OK ? check_file(l, "forces", l->run->forces, false) : code;
+    EQP_CHECK(check_hdf5(l));
+    EQP_CHECK(check_file(l, "output", l->run->output, several));
+    EQP_CHECK(check_file(l, "forces", l->run->forces, false));
     /* With %p a map is several files, perhaps in several folders. */
     if (l->run->map != NULL && strstr(l->run->map, "%p") == NULL) {
-        code = code == EQP_OK ? check_file(l, "map", l->run->map, false) : code;
+        EQP_CHECK(check_file(l, "map", l->run->map, false));
     }
-    return code == EQP_OK ? check_report(l) : code;
+    return check_report(l);
 }
 
 int app_places_take(MPI_Comm comm, const char *program, const app_run_settings *run, const app_naming *naming,

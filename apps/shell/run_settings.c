@@ -145,26 +145,26 @@ static int choose_methods(const eqp_methods *own, app_run_settings *run, const c
 static int choose_share(app_run_settings *run, eqp_message *message)
 {
     const char *text = run->share_text != NULL ? run->share_text : "equal";
-    int code = app_share_parse(text, &run->share, message);
+    EQP_CHECK(app_share_parse(text, &run->share, message));
 
-    if (code == EQP_OK && run->ncompare > 0 && run->share.kind > EQP_SHARE_SPEEDS) {
+    if (run->ncompare > 0 && run->share.kind > EQP_SHARE_SPEEDS) {
         eqp_message_set(message, "%s: nothing is measured where no step is made", text);
-        code = EQP_ERR_ARGUMENT;
+        return EQP_ERR_ARGUMENT;
     }
-    for (int i = 0; i < run->nparts_list && code == EQP_OK; i++) {
-        code = app_share_check(&run->share, run->parts[i], message);
+    for (int i = 0; i < run->nparts_list; i++) {
+        EQP_CHECK(app_share_check(&run->share, run->parts[i], message));
     }
-    return code;
+    return EQP_OK;
 }
 
 static int choose_memory(app_run_settings *run, eqp_message *message)
 {
-    int code = app_memory_cap_parse(run->memory_text != NULL ? run->memory_text : "none", &run->capacities, message);
+    EQP_CHECK(app_memory_cap_parse(run->memory_text != NULL ? run->memory_text : "none", &run->capacities, message));
 
-    for (int i = 0; i < run->nparts_list && code == EQP_OK; i++) {
-        code = app_memory_cap_check(&run->capacities, run->parts[i], message);
+    for (int i = 0; i < run->nparts_list; i++) {
+        EQP_CHECK(app_memory_cap_check(&run->capacities, run->parts[i], message));
     }
-    return code;
+    return EQP_OK;
 }
 
 static int read_schedule(app_run_settings *run, eqp_message *message)
@@ -259,12 +259,12 @@ static int by_number(const void *a, const void *b)
 
 static int choose_parts(app_run_settings *run, eqp_message *message)
 {
-    int code = EQP_OK, kept = 0;
+    int kept = 0;
 
     if (run->parts_text != NULL) {
-        code = app_parse_int_list(run->parts_text, 1, APP_MOST_PARTS, &run->nparts_list, &run->parts, message);
+        EQP_CHECK(app_parse_int_list(run->parts_text, 1, APP_MOST_PARTS, &run->nparts_list, &run->parts, message));
     }
-    if (code == EQP_OK && run->nparts_list > 0) {
+    if (run->nparts_list > 0) {
         qsort(run->parts, (size_t)run->nparts_list, sizeof *run->parts, by_number);
         for (int i = 0; i < run->nparts_list; i++) {
             if (kept == 0 || run->parts[kept - 1] != run->parts[i]) {
@@ -273,7 +273,7 @@ static int choose_parts(app_run_settings *run, eqp_message *message)
         }
         run->nparts_list = kept;
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Compares a plan for nodes only if nodes are full. */

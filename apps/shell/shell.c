@@ -357,8 +357,6 @@ static int agree_signal(MPI_Comm comm)
 
 static int write_restart(const app_run *run, bool within, eqp_message *message)
 {
-    int code = EQP_OK;
-
     if (run->snapshot == NULL) {
         if (rank_of(run) == 0) {
             fprintf(stderr, "%s%s: stopped after step %lld\n", run->settings->progress ? "\n" : "", run->program,
@@ -366,12 +364,12 @@ static int write_restart(const app_run *run, bool within, eqp_message *message)
         }
         return EQP_OK;
     }
-    code = run->snapshot(run->user, run->restart_path, message);
-    if (code == EQP_OK && rank_of(run) == 0) {
+    EQP_CHECK(run->snapshot(run->user, run->restart_path, message));
+    if (rank_of(run) == 0) {
         fprintf(stderr, "%s%s: stopped %s step %lld; go on with --restart %s\n", run->settings->progress ? "\n" : "",
                 run->program, within ? "within" : "after", (long long)run->now->step, run->restart_path);
     }
-    return code;
+    return EQP_OK;
 }
 
 /* True if --output is a regular file, which other files can refer to. Collective. */

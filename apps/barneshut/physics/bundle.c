@@ -152,20 +152,19 @@ static inline int add_block(bh_packer *packer, receiver *to, int64_t number)
 static int add_opened(bh_packer *packer, receiver *to)
 {
     const bh_frontier *frontier = &packer->list.frontier;
-    int code = EQP_OK;
-    for (int64_t i = 0; i < frontier->n && code == EQP_OK; i++) {
+    for (int64_t i = 0; i < frontier->n; i++) {
         const int32_t number = frontier->family[i];
         if (number < 0) {
             continue;
         }
         const bh_family *family = &packer->tree->family[number];
         unsigned leaves = frontier->taken[i] >> BH_FAMILY & ~(unsigned)family->absent;
-        code = add_block(packer, to, family->cell);
-        for (; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {
-            code = add_block(packer, to, family->child + __builtin_ctz(leaves));
+        EQP_CHECK(add_block(packer, to, family->cell));
+        for (; leaves != 0; leaves &= leaves - 1) {
+            EQP_CHECK(add_block(packer, to, family->child + __builtin_ctz(leaves)));
         }
     }
-    return code;
+    return EQP_OK;
 }
 
 static int add_walk(bh_packer *packer, receiver *to, const bh_group *group, const bh_mac *mac, const bh_choice *choice)
@@ -221,17 +220,16 @@ static int64_t count_together(int64_t n, const bh_bundle_group *group)
 static int add_all(bh_packer *packer, receiver *to, int64_t n, const bh_bundle_group *group, const bh_mac *mac,
                    bh_bundle_choose_fn choose, void *user)
 {
-    int code = EQP_OK;
-    for (int64_t g = 0; g < n && code == EQP_OK;) {
+    for (int64_t g = 0; g < n;) {
         const int64_t together = count_together(n - g, group + g);
         bh_group around = group[g].group;
         for (int64_t i = 1; i < together; i++) {
             widen(&around, &group[g + i].group);
         }
-        code = add_walk(packer, to, &around, mac, group[g].tag < 0 ? choose(user, &group[g]) : NULL);
+        EQP_CHECK(add_walk(packer, to, &around, mac, group[g].tag < 0 ? choose(user, &group[g]) : NULL));
         g += together;
     }
-    return code;
+    return EQP_OK;
 }
 
 int bh_packer_pack(bh_packer *packer, int to, int64_t n, const bh_bundle_group *group, const bh_mac *mac,
@@ -299,7 +297,6 @@ int bh_bundle_open(bh_tree *tree, const void *data, size_t bytes, int64_t n, bh_
 {
     const unsigned char *from = data;
     bundle_head head;
-    int code = EQP_OK;
     if ((uintptr_t)data % sizeof(double) != 0) {
         return EQP_ERR_ARGUMENT;
     }
@@ -315,11 +312,11 @@ int bh_bundle_open(bh_tree *tree, const void *data, size_t bytes, int64_t n, bh_
     }
     from += head.group_bytes;
     bytes -= (size_t)head.group_bytes;
-    while (bytes > 0 && code == EQP_OK) {
+    while (bytes > 0) {
         size_t size = 0;
-        code = bh__block_graft(tree, from, bytes, &size);
+        EQP_CHECK(bh__block_graft(tree, from, bytes, &size));
         from += size;
         bytes -= size;
     }
-    return code;
+    return EQP_OK;
 }

@@ -207,8 +207,8 @@ int bh__block_graft(bh_tree *tree, const void *block, size_t bytes, size_t *size
 {
     int64_t number, parent;
     descent way = {0};
-    const int code = find_block(tree, block, bytes, &way, &number, &parent, size);
-    return code == EQP_OK ? graft_block(tree, number, parent, block) : code;
+    EQP_CHECK(find_block(tree, block, bytes, &way, &number, &parent, size));
+    return graft_block(tree, number, parent, block);
 }
 
 int bh_let_graft(bh_tree *tree, int home, const void *block, size_t size)

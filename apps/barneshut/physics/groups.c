@@ -60,23 +60,22 @@ typedef struct key_cell {
 /* Cuts a deepest cell with too many particles into runs. */
 static int add_runs(group_maker *maker, key_cell cell)
 {
-    int code = EQP_OK;
-    for (int64_t part = 0; part * maker->group_size < cell.count && code == EQP_OK; part++) {
+    for (int64_t part = 0; part * maker->group_size < cell.count; part++) {
         const int64_t skip = part * maker->group_size, left = cell.count - skip;
-        code = add_group(maker, cell.first + skip, left < maker->group_size ? left : maker->group_size, part);
+        EQP_CHECK(add_group(maker, cell.first + skip, left < maker->group_size ? left : maker->group_size, part));
     }
-    return code;
+    return EQP_OK;
 }
 
 static int add_groups_below(group_maker *maker, key_cell branch)
 {
     key_cell stack[BH_STACK];
-    int depth = 0, code = EQP_OK;
+    int depth = 0;
     stack[depth++] = branch;
-    while (depth > 0 && code == EQP_OK) {
+    while (depth > 0) {
         const key_cell cell = stack[--depth];
         if (cell.count <= maker->group_size || cell.level == EQP_CURVE_BITS) {
-            code = add_runs(maker, cell);
+            EQP_CHECK(add_runs(maker, cell));
             continue;
         }
         int64_t bound[9];
@@ -87,7 +86,7 @@ static int add_groups_below(group_maker *maker, key_cell branch)
             }
         }
     }
-    return code;
+    return EQP_OK;
 }
 
 int bh_groups_make(const bh_tree *tree, const uint64_t *key, int group_size, const double *accel, int64_t *ngroups,

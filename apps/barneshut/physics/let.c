@@ -161,17 +161,16 @@ __attribute__((noinline)) static int mark_family(bh_let *let, int32_t number, un
 {
     const bh_family *family = &let->tree->family[number];
     family_mark *mark = &let->mark[number];
-    int code = EQP_OK;
     if (mark->asker != let->asker + 1) {
         *mark = (family_mark){.asker = let->asker + 1};
-        code = add_new(let, family->cell);
+        EQP_CHECK(add_new(let, family->cell));
     }
     leaves &= ~mark->leaves;
     mark->leaves |= leaves;
-    for (; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {
-        code = add_new(let, family->child + __builtin_ctz(leaves));
+    for (; leaves != 0; leaves &= leaves - 1) {
+        EQP_CHECK(add_new(let, family->child + __builtin_ctz(leaves)));
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Marks everything that the walk has opened, and the leaves it has taken. */
@@ -179,16 +178,15 @@ static int mark_opened(bh_let *let)
 {
     const bh_frontier *frontier = &let->list.frontier;
     const int32_t asker = let->asker + 1;
-    int code = EQP_OK;
-    for (int64_t i = 0; i < frontier->n && code == EQP_OK; i++) {
+    for (int64_t i = 0; i < frontier->n; i++) {
         const int32_t number = frontier->family[i];
         const unsigned leaves = frontier->taken[i] >> BH_FAMILY;
         const family_mark *mark = &let->mark[number];
         if (mark->asker != asker || (leaves & ~mark->leaves) != 0) {
-            code = mark_family(let, number, leaves);
+            EQP_CHECK(mark_family(let, number, leaves));
         }
     }
-    return code;
+    return EQP_OK;
 }
 
 /* A branch that is itself such a leaf belongs to the tile of the cell above it. */
@@ -209,8 +207,7 @@ static int mark_leaf(bh_let *let, int64_t branch, const bh_choice *choice)
 static int find_opened(bh_let *let, const bh__walker *w, const bh_choice *choice, int64_t *nopened)
 {
     unsigned reached[EQP_CURVE_BITS + 2] = {1}; /* by level: the region's part of the last stop's children */
-    int code = EQP_OK;
-    for (int64_t i = 0; i < let->nstops && code == EQP_OK;) {
+    for (int64_t i = 0; i < let->nstops;) {
         const stop *at = &let->stop[i];
         const bh_cell *cell = &let->tree->cell[at->cell];
         const bool leaf = at->branch && cell->nchild == 0;
@@ -222,13 +219,13 @@ static int find_opened(bh_let *let, const bh__walker *w, const bh_choice *choice
             reached[cell->level + 1] = bh__walk_best()->reach(w, &let->tree->family[cell->family], all);
         }
         if (!skipped && leaf) {
-            code = mark_leaf(let, at->cell, choice);
+            EQP_CHECK(mark_leaf(let, at->cell, choice));
         } else if (!skipped && at->branch) {
             let->opened[(*nopened)++] = cell->family;
         }
         i = skipped ? at->skip : i + 1;
     }
-    return code;
+    return EQP_OK;
 }
 
 int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac, const bh_choice *choice)

@@ -325,38 +325,36 @@ static int put_absent_leaves(const bh__walker *w, const bh_choice *choice, int64
 {
     const bh_family *family = &w->tree->family[list->frontier.family[i]];
     unsigned leaves = list->frontier.taken[i] >> BH_FAMILY & family->absent;
-    int code = EQP_OK;
     if (leaves == 0 || !is_kept(w, choice, family->place, family->level - 1)) {
         return EQP_OK;
     }
-    for (; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {
-        code = bh__put_absent(list, family->child + __builtin_ctz(leaves));
+    for (; leaves != 0; leaves &= leaves - 1) {
+        EQP_CHECK(bh__put_absent(list, family->child + __builtin_ctz(leaves)));
     }
-    return code;
+    return EQP_OK;
 }
 
 static int collect_absent(const bh__walker *w, const bh_choice *choice, bh_list *list)
 {
     const bh_frontier *frontier = &list->frontier;
-    int code = EQP_OK;
-    for (int32_t i = 0; i >= 0 && code == EQP_OK; i = frontier->next[i]) {
+    for (int32_t i = 0; i >= 0; i = frontier->next[i]) {
         const int32_t family = frontier->family[i];
-        code = family < 0 ? bh__put_absent(list, -1 - family) : put_absent_leaves(w, choice, i, list);
+        EQP_CHECK(family < 0 ? bh__put_absent(list, -1 - family) : put_absent_leaves(w, choice, i, list));
     }
-    return code;
+    return EQP_OK;
 }
 
 /* The walk over what is not below this rank's branches, up to the families from `end` on. */
 static int open_elsewhere(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac,
                           const bh_sharing *sharing, int64_t end, bool *whole, bh_list *list)
 {
-    int code = bh__walker_init(w, tree, group, mac);
-    if (code == EQP_OK && sharing != NULL) {
-        code = bh__walker_share(w, sharing, &list->region);
+    EQP_CHECK(bh__walker_init(w, tree, group, mac));
+    if (sharing != NULL) {
+        EQP_CHECK(bh__walker_share(w, sharing, &list->region));
     }
     w->families = (int32_t)tree->nlocal_families;
     w->end = (int32_t)end;
-    return code == EQP_OK ? open_all(w, bh__walk_best(), tree->root, whole, list) : code;
+    return open_all(w, bh__walk_best(), tree->root, whole, list);
 }
 
 int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, const bh_choice *choice,

@@ -68,16 +68,15 @@ static int work_on_vertices(lb_simulation *sim, int64_t *weight)
     lb_domain *domain = &sim->domain;
     const double look = LB_THOUSAND * LOOK_SECONDS / sim->settings->unit;
     double unseen = 0.0, owed = 0.0;
-    int code = EQP_OK;
 
     *weight = 0;
-    for (int64_t v = 0; v < domain->n && code == EQP_OK; v++) {
+    for (int64_t v = 0; v < domain->n; v++) {
         lb_vertex *vertex = &domain->vertex[v];
         vertex->weight = lb_scenario_weight(sim->scenario, vertex->id, domain->total, vertex->centre, vertex->base);
         vertex->history = (vertex->history ^ (uint64_t)vertex->weight) * UINT64_C(0x9e3779b97f4a7c15) + 1;
         *weight += vertex->weight;
         /* In pieces, since one vertex may take seconds. */
-        for (double left = (double)vertex->weight; left > 0 && code == EQP_OK;) {
+        for (double left = (double)vertex->weight; left > 0;) {
             const double piece = fmin(left, fmax(1.0, look));
             owed += piece * sim->accesses;
             sim->sink = lb_work_do(&sim->work, (int64_t)owed, sim->sink);
@@ -86,11 +85,11 @@ static int work_on_vertices(lb_simulation *sim, int64_t *weight)
             unseen += piece;
             if (unseen >= look) {
                 unseen = 0.0;
-                code = app_signals_stop();
+                EQP_CHECK(app_signals_stop());
             }
         }
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Works while values travel. */

@@ -40,18 +40,17 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
 {
     bh_problem *p = user;
     const bh_domain *domain = p->domain;
-    int code = EQP_OK;
 
     if (kind == EQP_SURVEY_WORK) {
-        code = bh_evaluate_survey(p->evaluator, &domain->tree, eqp_balancer_map(p->balancer), domain->rank, &p->tasks,
-                                  owners);
+        EQP_CHECK(bh_evaluate_survey(p->evaluator, &domain->tree, eqp_balancer_map(p->balancer), domain->rank,
+                                     &p->tasks, owners));
     }
-    for (int64_t g = 0; g < domain->ngroups && kind == EQP_SURVEY_NAMES && code == EQP_OK; g++) {
+    for (int64_t g = 0; g < domain->ngroups && kind == EQP_SURVEY_NAMES; g++) {
         const bh_group *group = &domain->group[g];
-        code = bh_survey_add_group(owners, group, domain->tag[g],
-                                   domain->particles.label[group->first + group->count / 2], domain->rank, g);
+        EQP_CHECK(bh_survey_add_group(owners, group, domain->tag[g],
+                                      domain->particles.label[group->first + group->count / 2], domain->rank, g));
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Measures the costs of all kinds of work on a few tasks, unless they are known. */

@@ -102,13 +102,12 @@ static int need_cell(tracing *t, uint64_t key, int level, int part)
 static int need_leaves(tracing *t, const bh_opened *opened, int part)
 {
     const bh_tree *tree = &t->trace->domain->tree;
-    int code = EQP_OK;
 
-    for (int k = 0; k < opened->nleaves && code == EQP_OK; k++) {
+    for (int k = 0; k < opened->nleaves; k++) {
         const bh_cell *leaf = &tree->cell[opened->leaf[k]];
-        code = need_cell(t, leaf->key, leaf->level, part);
+        EQP_CHECK(need_cell(t, leaf->key, leaf->level, part));
     }
-    return code;
+    return EQP_OK;
 }
 
 /* The home of a group asks every home with branches that the walk opens, unless that home computes the whole group. */
@@ -189,16 +188,15 @@ static int trace_share(tracing *t, const bh_group *group, const bh_choice *choic
 static int trace_split(tracing *t, const bh_group *group, int64_t tag, int n)
 {
     const bh_tree *tree = &t->trace->domain->tree;
-    int code = EQP_OK;
 
-    for (int r = 0; r < n && code == EQP_OK; r++) {
+    for (int r = 0; r < n; r++) {
         bh_tile_choice choice;
-        code = trace_share(t, group, bh_tile_choose(&choice, t->map, tag, t->ranks[r], group), t->ranks[r]);
+        EQP_CHECK(trace_share(t, group, bh_tile_choose(&choice, t->map, tag, t->ranks[r], group), t->ranks[r]));
     }
-    if (code == EQP_OK && !t->loads_only) { /* the whole list, for requests */
-        code = bh_walk(tree, tree->root, group, t->trace->mac, NULL, &t->list);
+    if (!t->loads_only) { /* the whole list, for requests */
+        EQP_CHECK(bh_walk(tree, tree->root, group, t->trace->mac, NULL, &t->list));
     }
-    return code;
+    return EQP_OK;
 }
 
 /* A group goes to all parts that compute some of it, and its forces return, unless its home computes it alone. */
@@ -228,14 +226,14 @@ static int trace_group(tracing *t, int64_t g, int64_t placed)
     const int64_t tag = eqp_map_tag_in(t->map, placed, t->trace->phase);
     const bh_group *group = &t->targets.group[g];
     const int n = eqp_map_ranks(t->map, tag, t->nparts, t->ranks);
-    int code = tag >= 0 ? trace_share(t, group, NULL, t->ranks[0]) : trace_split(t, group, tag, n);
+    EQP_CHECK(tag >= 0 ? trace_share(t, group, NULL, t->ranks[0]) : trace_split(t, group, tag, n));
 
-    if (code == EQP_OK && !t->loads_only) {
+    if (!t->loads_only) {
         const int home = bh_homes_rank(&t->homes, group->key);
-        code = send_group(t, g, home, n);
-        code = code == EQP_OK ? ask_for(t, g, home, n) : code;
+        EQP_CHECK(send_group(t, g, home, n));
+        EQP_CHECK(ask_for(t, g, home, n));
     }
-    return code;
+    return EQP_OK;
 }
 
 static int open_tracing(tracing *t)
@@ -267,13 +265,12 @@ done:
 static int hold_all(tracing *t)
 {
     const bh_domain *domain = t->trace->domain;
-    int code = EQP_OK;
 
-    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+    for (int64_t g = 0; g < domain->ngroups; g++) {
         const bh_group *group = &domain->group[g];
-        code = eqp_evaluation_held(t->evaluation, bh_homes_rank(&t->homes, group->key), group->count);
+        EQP_CHECK(eqp_evaluation_held(t->evaluation, bh_homes_rank(&t->homes, group->key), group->count));
     }
-    return code;
+    return EQP_OK;
 }
 
 int bh_trace_map(const bh_trace *trace, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,

@@ -92,10 +92,10 @@ done:
 static int compute_keys(bh_domain *domain)
 {
     bh_particles *p = &domain->particles;
-    int code = domain->drifted ? EQP_OK
-                               : eqp_hilbert_keys(p->n, p->x, p->y, p->z, domain->box.corner, domain->box.side, p->key);
+    EQP_CHECK(domain->drifted ? EQP_OK
+                              : eqp_hilbert_keys(p->n, p->x, p->y, p->z, domain->box.corner, domain->box.side, p->key));
 
-    return code == EQP_OK ? bh_particles_sort(p) : code;
+    return bh_particles_sort(p);
 }
 
 /* Most particles that a rank sends at a time, 2 MiB, so that no second copy is needed even if nearly all migrate, as at
@@ -161,17 +161,17 @@ static void pack_round(bh_domain *domain, int64_t n, leavers *out)
 static int take_in(bh_particles *p, int64_t nstay, int64_t n, const uint64_t *records)
 {
     const int64_t old = p->n, waiting = old - nstay, moved = waiting < n ? waiting : n;
-    int code = n > 0 ? bh_particles_resize(p, old + n) : EQP_OK;
+    EQP_CHECK(n > 0 ? bh_particles_resize(p, old + n) : EQP_OK);
 
-    for (int64_t i = 0; i < moved && code == EQP_OK; i++) {
+    for (int64_t i = 0; i < moved; i++) {
         uint64_t record[BH_PARTICLE_FIELDS];
         bh_particles_pack(p, nstay + i, record);
         bh_particles_unpack(p, old + n - moved + i, record);
     }
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+    for (int64_t i = 0; i < n; i++) {
         bh_particles_unpack(p, nstay + i, records + bh_particles_fields(p->rungs) * i);
     }
-    return code;
+    return EQP_OK;
 }
 
 /* One round: up to MIGRATION_ROUND particles behind nstay leave, and new ones arrive. *left: still to leave, over all

@@ -90,12 +90,12 @@ int bh_particles_permute(bh_particles *p, const int64_t *order)
 int bh_forces_keep(const bh_particles *p, double **kept)
 {
     const double *const field[] = {p->ax, p->ay, p->az, p->pot};
-    const int code = eqp_array_create(kept, 4 * p->n, sizeof **kept);
+    EQP_CHECK(eqp_array_create(kept, 4 * p->n, sizeof **kept));
 
-    for (int f = 0; f < 4 && p->n > 0 && code == EQP_OK; f++) {
+    for (int f = 0; f < 4 && p->n > 0; f++) {
         memcpy(*kept + f * p->n, field[f], (size_t)p->n * sizeof **kept);
     }
-    return code;
+    return EQP_OK;
 }
 
 void bh_forces_swap(bh_particles *p, double *kept)

@@ -95,11 +95,11 @@ static int describe_snapshot(const bh_simulation *sim, const char *path, snapsho
             (eqp_attribute){.name = "group_size", .kind = EQP_KIND_INT64, .integer = sim->domain.group_size};
     }
     file->layout.attribute = file->attribute;
-    int code = count_types(sim, file->layout.type_n);
+    EQP_CHECK(count_types(sim, file->layout.type_n));
     while (file->layout.ntypes > 6 && file->layout.type_n[file->layout.ntypes - 1] == 0) {
         file->layout.ntypes--;
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Cells of an incomplete step that some particles have left; the tree follows from the keys. */

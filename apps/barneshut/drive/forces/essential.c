@@ -162,14 +162,14 @@ typedef struct due_list {
 
 static int add_dues(due_list *list, int64_t request, int n, const int *rank, int me)
 {
-    int code = eqp_array_reserve(&list->due, &list->capacity, list->n + n, sizeof *list->due);
+    EQP_CHECK(eqp_array_reserve(&list->due, &list->capacity, list->n + n, sizeof *list->due));
 
-    for (int i = 0; i < n && code == EQP_OK; i++) {
+    for (int i = 0; i < n; i++) {
         if (rank[i] != me) {
             list->due[list->n++] = (due){rank[i], request};
         }
     }
-    return code;
+    return EQP_OK;
 }
 
 /* Sorts by rank; requests of a rank keep their order. */

@@ -120,14 +120,12 @@ int bh_force_loop_group(bh_force_loop *p, const bh_group *group, int64_t tag, in
 
 int bh_force_loop_end_sample(bh_force_loop *p)
 {
-    int code = EQP_OK;
-
     if (p->batch.of[BH_KIND_GROUP] > 0) {
-        code = eqp_timings_add(p->timings, p->batch.of, p->batch_seconds);
+        EQP_CHECK(eqp_timings_add(p->timings, p->batch.of, p->batch_seconds));
     }
     p->batch = (bh_counts){{0}};
     p->batch_seconds = 0.0;
-    return code;
+    return EQP_OK;
 }
 
 static bool is_large(const bh_counts *batch)
@@ -164,16 +162,15 @@ static int close_batch(bh_force_loop *p, double *start)
 int bh_force_loop_run(bh_force_loop *p, int64_t first, int64_t last, bh_selection selected)
 {
     double start = eqp_cpu_seconds();
-    int code = EQP_OK;
 
-    for (int64_t w = first; w < last && code == EQP_OK; w++) {
+    for (int64_t w = first; w < last; w++) {
         if (selected != BH_ALL_TASKS && p->tasks->waits[w] != (selected == BH_WAITING_TASKS)) {
             continue;
         }
-        code = bh_force_loop_task(p, w);
-        if (code == EQP_OK && is_large(&p->batch)) {
-            code = close_batch(p, &start);
+        EQP_CHECK(bh_force_loop_task(p, w));
+        if (is_large(&p->batch)) {
+            EQP_CHECK(close_batch(p, &start));
         }
     }
-    return code == EQP_OK ? close_batch(p, &start) : code;
+    return close_batch(p, &start);
 }

@@ -84,14 +84,13 @@ static int compute_own(void *user, int64_t first, int64_t count, const void *dat
 {
     run *r = user;
     const double start = eqp_cpu_seconds();
-    int code = EQP_OK;
 
     (void)data;
     (void)result; /* tasks know their result arrays */
-    for (int64_t w = first - r->first; w < first - r->first + count && code == EQP_OK; w++) {
-        code = bh_force_loop_task(r->forces, w);
+    for (int64_t w = first - r->first; w < first - r->first + count; w++) {
+        EQP_CHECK(bh_force_loop_task(r->forces, w));
     }
-    return code == EQP_OK ? bh_force_loop_add_time(r->forces, start) : code;
+    return bh_force_loop_add_time(r->forces, start);
 }
 
 static int reserve_groups(bh_stealing *stealing, int64_t n)

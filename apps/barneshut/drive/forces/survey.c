@@ -103,16 +103,15 @@ static int add_all_tiles(eqp_survey *owners, const double centre[3], const bh_ta
                          const bh_tree *tree, const bh_list *list)
 {
     const int64_t n = bh_opened_count(list);
-    int code = EQP_OK;
 
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+    for (int64_t i = 0; i < n; i++) {
         bh_opened opened;
         bh_opened_get(tree, list, i, &opened);
         if (opened.ncells + opened.nleaves > 0) {
-            code = add_tile(owners, centre, task, factor, &opened);
+            EQP_CHECK(add_tile(owners, centre, task, factor, &opened));
         }
     }
-    return code;
+    return EQP_OK;
 }
 
 int bh_survey_whole(eqp_survey *owners, const bh_task *task, const bh_tree *tree, const bh_list *list,
@@ -122,35 +121,32 @@ int bh_survey_whole(eqp_survey *owners, const bh_task *task, const bh_tree *tree
     const double weight = eqp_survey_weigh(owners, all.of);
     double centre[3];
     bh_turns same;
-    int code = EQP_OK;
 
     bh_group_centre(&task->group, centre);
     if (eqp_survey_pin_below(owners) > 0) {
-        code = add_pins(owners, tree, list);
+        EQP_CHECK(add_pins(owners, tree, list));
     }
-    if (code == EQP_OK && weight >= eqp_survey_heavy(owners)) {
+    if (weight >= eqp_survey_heavy(owners)) {
         /* Tiles are those of all targets; lists of fewer targets are shorter. */
         bh_survey_turns(owners, task, &turns->of[0], &same);
         const bh_counts most = in_cycle(&same);
         const double longest = eqp_survey_weigh(owners, most.of);
-        code = add_all_tiles(owners, centre, task, longest > 0 ? weight / longest : 1.0, tree, list);
+        EQP_CHECK(add_all_tiles(owners, centre, task, longest > 0 ? weight / longest : 1.0, tree, list));
     }
-    code = code == EQP_OK ? add_phases(owners, turns) : code;
-    return code == EQP_OK ? take_in(owners, task, centre, &all, list->ntiles + 1) : code;
+    EQP_CHECK(add_phases(owners, turns));
+    return take_in(owners, task, centre, &all, list->ntiles + 1);
 }
 
 /* A rank knows only its part of a shared group, so it keeps all tiles, however light. */
 static int add_share_tile(eqp_survey *owners, const double centre[3], const bh_task *task, const bh_opened *opened)
 {
-    int code = EQP_OK;
-
     if (eqp_survey_heavy(owners) < INFINITY) {
-        code = add_tile(owners, centre, task, 1.0, opened);
+        EQP_CHECK(add_tile(owners, centre, task, 1.0, opened));
     }
-    if (code == EQP_OK && (uint64_t)opened->pin < eqp_survey_pin_below(owners)) {
-        code = eqp_survey_add_pin(owners, opened->pin);
+    if ((uint64_t)opened->pin < eqp_survey_pin_below(owners)) {
+        EQP_CHECK(eqp_survey_add_pin(owners, opened->pin));
     }
-    return code;
+    return EQP_OK;
 }
 
 /* The walk of a share visits more cells than its tiles contain. These visits move with the tiles, so their cost is
