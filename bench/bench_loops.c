@@ -58,7 +58,9 @@ static int simulate(const char *name, int64_t n, const double *cost, int nranks,
 
     EQP_TRY(eqp_schedule_create(eqp_schedule_method_find(name), n, nranks, options, &schedule));
     for (int step = 0; step < steps; step++) {
-        EQP_TRY(step > 0 ? eqp__schedule_restart(schedule, n) : EQP_OK);
+        if (step > 0) {
+            eqp__schedule_restart(schedule, n);
+        }
         EQP_TRY(eqp_schedule_simulate(schedule, cost, machine, &outcome));
     }
     printf("%s,%.9g,%.9g\n", name, outcome.cost, outcome.cov);

@@ -26,26 +26,17 @@ void eqp__schedule_set_share(eqp_schedule *s, int rank, const eqp__share *share)
 
 double eqp__schedule_weight(const eqp_schedule *s, int rank)
 {
-    if (!s) {
-        return 0.0;
-    }
-    const eqp__share *sum = &s->share[1];
+    const eqp__share *sum = &s->share[1], mine = eqp__schedule_share(s, rank);
     const double measured = sum->of[EQP__MEASURED];
-    eqp__share mine;
-    double mean, shared;
 
-    if (rank < 0 || rank >= s->nranks) {
-        return 0.0;
-    }
-    mine = eqp__schedule_share(s, rank);
     if (!(mine.of[EQP__MEASURED] > 0.0) || s->method->learns == EQP_SCHEDULE_LEARNS_SPREAD) {
         return s->rank[rank].given;
     }
     /* Times compare measured ranks with each other only. These share the sum of their initial weights, which replaces P
      * in eq. 2.9, and a rank without measurements keeps its weight. Once all are measured, the sum is P. */
-    shared = measured < s->nranks ? sum->of[EQP__GIVEN] : s->nranks;
+    const double shared = measured < s->nranks ? sum->of[EQP__GIVEN] : s->nranks;
     /* Eq. 2.5, 2.6 and 2.8. */
-    mean = sum->of[EQP__FIRST] / measured;
+    const double mean = sum->of[EQP__FIRST] / measured;
     return mean * mine.of[EQP__INVERSE] * shared / (mean * sum->of[EQP__INVERSE]);
 }
 
@@ -104,14 +95,10 @@ static bool is_time(double seconds)
 
 int eqp__schedule_record(eqp_schedule *schedule, int rank, const eqp_schedule_sample *sample)
 {
-    EQP_REQUIRE(schedule && sample);
-    eqp__rank now;
-    eqp__share share;
-
-    EQP__FAIL_IF(rank < 0 || rank >= schedule->nranks || sample->count < 0, EQP_ERR_ARGUMENT);
     EQP__FAIL_IF(!is_time(sample->seconds) || !is_time(sample->squares) || !is_time(sample->overhead), EQP_ERR_DATA);
-    now = schedule->rank[rank];
-    share = eqp__schedule_share(schedule, rank);
+    eqp__rank now = schedule->rank[rank];
+    eqp__share share = eqp__schedule_share(schedule, rank);
+
     switch (schedule->method->learns) {
     case EQP_SCHEDULE_LEARNS_STEPS:
         now.step_seconds += sample->seconds;

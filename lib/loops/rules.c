@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rules that depend on the remaining iterations only: sections 2.1.1 to 2.1.3 of the thesis, and trapezoid. */
 #include "rules.h"
-#include "base/internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static void propose_static(eqp_schedule *s, int rank, int *pool, int64_t *count)
 {
@@ -70,18 +68,6 @@ static void propose_trapezoid(eqp_schedule *s, int rank, int *pool, int64_t *cou
     }
     *count = c->first + c->size - s->next[0];
 }
-
-const eqp_schedule_method eqp__schedule_static = {"static", "one chunk for each rank, equally large",
-                                                  EQP_SCHEDULE_LEARNS_NOTHING, true, propose_static};
-const eqp_schedule_method eqp__schedule_self = {"self", "one iteration at a time", EQP_SCHEDULE_LEARNS_NOTHING, false,
-                                                propose_self};
-const eqp_schedule_method eqp__schedule_fixed = {"fixed",
-                                                 "chunks of one size, from the overhead and the spread of the times",
-                                                 EQP_SCHEDULE_LEARNS_NOTHING, false, propose_fixed};
-const eqp_schedule_method eqp__schedule_guided = {"guided", "what is left, divided by the ranks",
-                                                  EQP_SCHEDULE_LEARNS_NOTHING, false, propose_guided};
-const eqp_schedule_method eqp__schedule_trapezoid = {"trapezoid", "sizes that fall by the same step",
-                                                     EQP_SCHEDULE_LEARNS_NOTHING, false, propose_trapezoid};
 
 /* Factoring and its variants (sections 2.1.4 to 2.1.7 of the thesis): each batch is a fixed fraction of the remaining
  * iterations and has one chunk per rank. The number of iterations alone determines where batches begin. */
@@ -186,26 +172,6 @@ static void propose_adaptive(eqp_schedule *s, int rank, int *pool, int64_t *coun
     }
 }
 
-const eqp_schedule_method eqp__schedule_factoring = {"factoring",
-                                                     "half of what is left in equal chunks, again and again",
-                                                     EQP_SCHEDULE_LEARNS_NOTHING, false, propose_factoring};
-const eqp_schedule_method eqp__schedule_weighted = {"weighted-factoring", "factoring in proportion to given weights",
-                                                    EQP_SCHEDULE_LEARNS_FIRST, false, propose_weighted};
-const eqp_schedule_method eqp__schedule_awf = {"adaptive-weighted-factoring",
-                                               "factoring in proportion to the speeds of earlier time steps",
-                                               EQP_SCHEDULE_LEARNS_STEPS, false, propose_by_batch};
-const eqp_schedule_method eqp__schedule_awf_b = {"awf-b", "speeds from the chunks of this loop, renewed by the batch",
-                                                 EQP_SCHEDULE_LEARNS_CHUNKS, false, propose_by_batch};
-const eqp_schedule_method eqp__schedule_awf_c = {"awf-c", "speeds from the chunks of this loop, renewed by the chunk",
-                                                 EQP_SCHEDULE_LEARNS_CHUNKS, false, propose_by_chunk};
-const eqp_schedule_method eqp__schedule_awf_d = {"awf-d", "as awf-b, the time of handing out included",
-                                                 EQP_SCHEDULE_LEARNS_OVERHEAD, false, propose_by_batch};
-const eqp_schedule_method eqp__schedule_awf_e = {"awf-e", "as awf-c, the time of handing out included",
-                                                 EQP_SCHEDULE_LEARNS_OVERHEAD, false, propose_by_chunk};
-const eqp_schedule_method eqp__schedule_adaptive_factoring = {"adaptive-factoring",
-                                                              "from mean and spread of each rank's times",
-                                                              EQP_SCHEDULE_LEARNS_SPREAD, false, propose_adaptive};
-
 /* Fractiling (section 2.1.8): every rank starts with one tile, a range of the Morton order, and takes subtiles of
  * decreasing size; a rank that has finished helps where most is left. */
 
@@ -223,7 +189,7 @@ static int fullest_pool(const eqp_schedule *s, int rank)
 
 /* The chunk is the largest tile, growing by 2^d per level, that is not larger than eq. 2.2 allows, or the iterations up
  * to the start of one. */
-static void propose_fractiling(eqp_schedule *s, int rank, int *pool, int64_t *count)
+void eqp__propose_fractiling(eqp_schedule *s, int rank, int *pool, int64_t *count)
 {
     const int64_t wanted = eqp__at_most((double)s->left / (s->nranks * s->options.factor), s->left);
     int64_t tile = 1;
@@ -235,49 +201,32 @@ static void propose_fractiling(eqp_schedule *s, int rank, int *pool, int64_t *co
     *count = tile - s->next[*pool] % tile;
 }
 
-const eqp_schedule_method eqp__schedule_fractiling = {"fractiling", "tiles of the Morton order, first each rank's own",
-                                                      EQP_SCHEDULE_LEARNS_NOTHING, true, propose_fractiling};
-
-/* Inserts a zero bit before each of 31 bits. */
-static uint64_t spread_bits(uint64_t x)
+const eqp_schedule_method *eqp_schedule_method_at(int i)
 {
-    x = (x | x << 16) & 0x0000FFFF0000FFFF;
-    x = (x | x << 8) & 0x00FF00FF00FF00FF;
-    x = (x | x << 4) & 0x0F0F0F0F0F0F0F0F;
-    x = (x | x << 2) & 0x3333333333333333;
-    return (x | x << 1) & 0x5555555555555555;
-}
+    static const eqp_schedule_method methods[] = {
+        {"static", "one chunk for each rank, equally large", EQP_SCHEDULE_LEARNS_NOTHING, true, propose_static},
+        {"self", "one iteration at a time", EQP_SCHEDULE_LEARNS_NOTHING, false, propose_self},
+        {"fixed", "chunks of one size, from the overhead and the spread of the times", EQP_SCHEDULE_LEARNS_NOTHING,
+         false, propose_fixed},
+        {"guided", "what is left, divided by the ranks", EQP_SCHEDULE_LEARNS_NOTHING, false, propose_guided},
+        {"factoring", "half of what is left in equal chunks, again and again", EQP_SCHEDULE_LEARNS_NOTHING, false,
+         propose_factoring},
+        {"weighted-factoring", "factoring in proportion to given weights", EQP_SCHEDULE_LEARNS_FIRST, false,
+         propose_weighted},
+        {"adaptive-weighted-factoring", "factoring in proportion to the speeds of earlier time steps",
+         EQP_SCHEDULE_LEARNS_STEPS, false, propose_by_batch},
+        {"awf-b", "speeds from the chunks of this loop, renewed by the batch", EQP_SCHEDULE_LEARNS_CHUNKS, false,
+         propose_by_batch},
+        {"awf-c", "speeds from the chunks of this loop, renewed by the chunk", EQP_SCHEDULE_LEARNS_CHUNKS, false,
+         propose_by_chunk},
+        {"awf-d", "as awf-b, the time of handing out included", EQP_SCHEDULE_LEARNS_OVERHEAD, false, propose_by_batch},
+        {"awf-e", "as awf-c, the time of handing out included", EQP_SCHEDULE_LEARNS_OVERHEAD, false, propose_by_chunk},
+        {"adaptive-factoring", "from mean and spread of each rank's times", EQP_SCHEDULE_LEARNS_SPREAD, false,
+         propose_adaptive},
+        {"fractiling", "tiles of the Morton order, first each rank's own", EQP_SCHEDULE_LEARNS_NOTHING, true,
+         eqp__propose_fractiling},
+        {"trapezoid", "sizes that fall by the same step", EQP_SCHEDULE_LEARNS_NOTHING, false, propose_trapezoid},
+    };
 
-typedef struct place {
-    uint64_t key;
-    int64_t cell;
-} place;
-
-static int compare_places(const void *a, const void *b)
-{
-    const place *p = a, *q = b;
-
-    return (p->key > q->key) - (p->key < q->key);
-}
-
-int eqp__schedule_morton(int64_t width, int64_t height, int64_t *cell)
-{
-    place *places = NULL;
-    int64_t n = 0;
-
-    EQP__FAIL_IF(width < 0 || height < 0 || width > INT32_MAX || height > INT32_MAX ||
-                     (width > 0 && height > 0 && !cell),
-                 EQP_ERR_ARGUMENT);
-    EQP__CHECK(eqp_array_create(&places, width * height, sizeof *places));
-    for (int64_t y = 0; y < height; y++) {
-        for (int64_t x = 0; x < width; x++, n++) {
-            places[n] = (place){spread_bits((uint64_t)y) << 1 | spread_bits((uint64_t)x), n};
-        }
-    }
-    qsort(places, (size_t)n, sizeof *places, compare_places);
-    for (int64_t i = 0; i < n; i++) {
-        cell[i] = places[i].cell;
-    }
-    free(places);
-    return EQP_OK;
+    return i >= 0 && i < (int)(sizeof methods / sizeof methods[0]) ? &methods[i] : NULL;
 }

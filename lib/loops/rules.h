@@ -7,37 +7,25 @@
 
 #include <stdint.h>
 
-/** Records the times of a rank's chunk, which only serve the methods that learn from them. A rank whose times sum to 0
- * counts as unmeasured. Local, O(log nranks).
- * \return EQP_OK; EQP_ERR_ARGUMENT for a rank or a count out of range; EQP_ERR_DATA for times that are negative, not
- * finite, or too small or too large to compute with. On error the schedule is unchanged */
+/* Records the times of a rank's chunk, which only serve the methods that learn from them. A rank whose times sum to 0
+ * counts as unmeasured. O(log nranks). EQP_OK, or EQP_ERR_DATA for times that are negative, not finite, or too small or
+ * too large to compute with; the schedule is then unchanged. */
 int eqp__schedule_record(eqp_schedule *schedule, int rank, const eqp_schedule_sample *sample);
 
-/** Moves the end of a rank's last chunk to another rank, which has none left: for chunks that take longer than
- * expected. The moved iterations become the last chunk of the receiver. Local, O(1).
- * \param[in]  from   the rank that gives
- * \param[in]  to     the rank that receives, a different one
- * \param[in]  first  first iteration that moves, within the last chunk of `from`
- * \param[out] chunk  the moved iterations: `first` to the end of the chunk; unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT for ranks out of range or alike, EQP_ERR_STATE if `first` is not in that chunk */
+/* Moves the end of a rank's last chunk, from `first` on, to another rank, which has none left: for chunks that take
+ * longer than expected. The moved iterations become the last chunk of the receiver. EQP_OK, or EQP_ERR_STATE if `first`
+ * is not in that chunk; `chunk` is then unchanged. */
 int eqp__schedule_yield(eqp_schedule *schedule, int from, int to, int64_t first, eqp_schedule_chunk *chunk);
 
-/** Restarts the loop with n iterations, for the next time step. Measured speeds are kept; for
+/* Restarts the loop with n iterations, for the next time step. Measured speeds are kept; for
  * `adaptive-weighted-factoring` they take effect now (eq. 2.4 to 2.10). `adaptive-factoring` starts again with the
- * first step of section 2.1.7. Iterations not handed out are dropped. Local, O(nranks log nranks).
- * \return EQP_OK or EQP_ERR_ARGUMENT */
-int eqp__schedule_restart(eqp_schedule *schedule, int64_t n);
+ * first step of section 2.1.7. Iterations not handed out are dropped. O(nranks log nranks). */
+void eqp__schedule_restart(eqp_schedule *schedule, int64_t n);
 
-/** The part of a rank if n iterations are divided evenly in order, as by `static`. Local, O(1).
- * \param[in] n       iterations, >= 0
- * \param[in] nranks  >= 1
- * \param[in] rank    0 to nranks - 1; a count of 0 for arguments out of their range */
+/* The part of a rank if n iterations are divided evenly in order, as by `static`. */
 eqp_schedule_chunk eqp__schedule_part(int64_t n, int nranks, int rank);
 
-int64_t eqp__schedule_left(const eqp_schedule *schedule);
-
-/** The method's estimate of a rank's relative speed, 1 on average over the ranks. Local, O(1).
- * \return the weight, or 0 for a rank out of range */
+/* The method's estimate of a rank's relative speed, 1 on average over the ranks. */
 double eqp__schedule_weight(const eqp_schedule *schedule, int rank);
 
 /** The chunk size of eq. 2.1 (C. Kruskal and A. Weiss, IEEE Trans. Software Eng. 11 (1985) 1001), not rounded:
@@ -48,17 +36,6 @@ double eqp__schedule_weight(const eqp_schedule *schedule, int rank);
  * \param[in] overhead   h: seconds for handing out one chunk, >= 0
  * \param[in] deviation  sigma: standard deviation of an iteration's seconds, >= 0 */
 double eqp__schedule_fixed_size(int64_t n, int nranks, double overhead, double deviation);
-
-/** Cells of a grid in Morton order, in which `fractiling` expects its iterations, so that chunks are tiles. Local,
- * O(n log n).
- * \param[in]  width   cells along x, 0 to 2^31 - 1
- * \param[in]  height  cells along y, 0 to 2^31 - 1
- * \param[out] cell    [width height] y width + x of the cell at each place
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW; unchanged on error */
-int eqp__schedule_morton(int64_t width, int64_t height, int64_t *cell);
-
-/** This rank's estimate of a rank's relative speed, as eqp__schedule_weight(). Local. */
-double eqp__loop_weight(const eqp_loop *loop, int rank);
 
 /* Contributions of a rank to the sums over the ranks; 0 before its first measurement. */
 enum {
@@ -127,10 +104,7 @@ void eqp__schedule_restart_parts(eqp_schedule *schedule, const int64_t *first);
 /* Ends the time step of eq. 2.4. */
 void eqp__schedule_fold_step(eqp_schedule *schedule);
 
-/* Rows of the table of methods. */
-extern const eqp_schedule_method eqp__schedule_static, eqp__schedule_self, eqp__schedule_fixed, eqp__schedule_guided,
-    eqp__schedule_trapezoid, eqp__schedule_factoring, eqp__schedule_weighted, eqp__schedule_awf, eqp__schedule_awf_b,
-    eqp__schedule_awf_c, eqp__schedule_awf_d, eqp__schedule_awf_e, eqp__schedule_adaptive_factoring,
-    eqp__schedule_fractiling;
+/* Proposes tiles: its pools begin at multiples of a tile. */
+void eqp__propose_fractiling(eqp_schedule *schedule, int rank, int *pool, int64_t *count);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* State of a scheduled loop, and the table of methods. */
+/* State of a scheduled loop. */
 #include "rules.h"
 
 #include "base/internal.h"
@@ -7,18 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const eqp_schedule_method *const methods[] = {
-    &eqp__schedule_static,     &eqp__schedule_self,      &eqp__schedule_fixed, &eqp__schedule_guided,
-    &eqp__schedule_factoring,  &eqp__schedule_weighted,  &eqp__schedule_awf,   &eqp__schedule_awf_b,
-    &eqp__schedule_awf_c,      &eqp__schedule_awf_d,     &eqp__schedule_awf_e, &eqp__schedule_adaptive_factoring,
-    &eqp__schedule_fractiling, &eqp__schedule_trapezoid,
-};
-
-const eqp_schedule_method *eqp_schedule_method_at(int i)
-{
-    return i >= 0 && i < (int)(sizeof methods / sizeof methods[0]) ? methods[i] : NULL;
-}
 
 static int64_t part_first(int64_t n, int nranks, int rank)
 {
@@ -29,9 +17,6 @@ static int64_t part_first(int64_t n, int nranks, int rank)
 
 eqp_schedule_chunk eqp__schedule_part(int64_t n, int nranks, int rank)
 {
-    if (n < 0 || nranks < 1 || rank < 0 || rank >= nranks) {
-        return (eqp_schedule_chunk){0, 0};
-    }
     const int64_t first = part_first(n, nranks, rank);
 
     return (eqp_schedule_chunk){first, part_first(n, nranks, rank + 1) - first};
@@ -73,7 +58,7 @@ static int64_t part_boundary(const eqp_schedule *s, int p)
 {
     int64_t first = part_first(s->n, s->nranks, p), tile = 1;
 
-    if (s->method != &eqp__schedule_fractiling || p == 0 || p == s->nranks) {
+    if (s->method->propose != eqp__propose_fractiling || p == 0 || p == s->nranks) {
         return first;
     }
     while (tile <= s->n / s->nranks / 8 >> s->options.dimensions) {
@@ -189,14 +174,9 @@ int eqp_schedule_next(eqp_schedule *schedule, int rank, eqp_schedule_chunk *chun
 
 int eqp__schedule_yield(eqp_schedule *schedule, int from, int to, int64_t first, eqp_schedule_chunk *chunk)
 {
-    EQP_REQUIRE(schedule && chunk);
-    eqp_schedule_chunk *giver;
-    int64_t end;
+    eqp_schedule_chunk *giver = &schedule->rank[from].last;
+    const int64_t end = giver->first + giver->count;
 
-    EQP__FAIL_IF(from < 0 || from >= schedule->nranks || to < 0 || to >= schedule->nranks || from == to,
-                 EQP_ERR_ARGUMENT);
-    giver = &schedule->rank[from].last;
-    end = giver->first + giver->count;
     EQP__FAIL_IF(first < giver->first || first >= end, EQP_ERR_STATE);
     giver->count = first - giver->first;
     *chunk = (eqp_schedule_chunk){first, end - first};
@@ -204,14 +184,11 @@ int eqp__schedule_yield(eqp_schedule *schedule, int from, int to, int64_t first,
     return EQP_OK;
 }
 
-int eqp__schedule_restart(eqp_schedule *schedule, int64_t n)
+void eqp__schedule_restart(eqp_schedule *schedule, int64_t n)
 {
-    EQP_REQUIRE(schedule);
-    EQP__FAIL_IF(n < 0, EQP_ERR_ARGUMENT);
     eqp__schedule_fold_step(schedule);
     schedule->n = n;
     fill_pools(schedule, NULL);
-    return EQP_OK;
 }
 
 void eqp__schedule_restart_parts(eqp_schedule *schedule, const int64_t *first)
@@ -219,9 +196,4 @@ void eqp__schedule_restart_parts(eqp_schedule *schedule, const int64_t *first)
     eqp__schedule_fold_step(schedule);
     schedule->n = first[schedule->nranks];
     fill_pools(schedule, first);
-}
-
-int64_t eqp__schedule_left(const eqp_schedule *schedule)
-{
-    return schedule ? schedule->left : 0;
 }

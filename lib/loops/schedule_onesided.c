@@ -362,7 +362,7 @@ static int take_shown(eqp_loop *loop, int from, eqp_schedule_chunk *chunk)
 static int take_from_others(eqp_loop *loop, eqp_schedule_chunk *chunk, bool *more)
 {
     eqp_schedule *s = loop->schedule;
-    int code = eqp__schedule_left(s) > 0 ? read_pools(loop) : EQP_OK, from = 0;
+    int code = s->left > 0 ? read_pools(loop) : EQP_OK, from = 0;
 
     *chunk = (eqp_schedule_chunk){0, 0};
     *more = false;

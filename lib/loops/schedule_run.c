@@ -183,11 +183,6 @@ int eqp_loop_resize(eqp_loop *loop, int64_t mine)
     return EQP_OK;
 }
 
-double eqp__loop_weight(const eqp_loop *loop, int rank)
-{
-    return loop ? eqp__schedule_weight(loop->schedule, rank) : 0.0;
-}
-
 static int gather_shares(eqp_loop *loop)
 {
     const eqp__share mine = eqp__schedule_share(loop->schedule, loop->rank);
@@ -227,7 +222,7 @@ static int hand_out(eqp_loop *loop)
     if (loop->part) {
         eqp__schedule_restart_parts(loop->schedule, loop->part);
     } else if (loop->ran) {
-        (void)eqp__schedule_restart(loop->schedule, loop->schedule->n);
+        eqp__schedule_restart(loop->schedule, loop->schedule->n);
     }
     loop->ran = true;
     EQP__CHECK(gather_shares(loop));
