@@ -8,6 +8,8 @@
 
 #include <hdf5.h>
 
+FREES(rf_trace, rf_trace_free)
+
 /* Saves a text with double quotes in place of single ones. */
 static void save_quoted(const char *path, const char *text)
 {
@@ -105,16 +107,12 @@ TEST(every_separator_says_the_same)
     for (const char *c = ",;\t"; *c != '\0'; c++) {
         save_quoted(items, separated(ITEMS, *c));
         save_quoted(edges, separated(EDGES, *c == ',' ? '\t' : *c));
-        rf_trace *t = open_trace(items, edges, -1);
+        FREED(rf_trace) *t = open_trace(items, edges, -1);
         check_usual(t, 1e-3);
-        rf_trace_free(t);
     }
     save_quoted(items, ITEMS "\n# edges\n" EDGES);
-    rf_trace *t = open_trace(items, NULL, -1);
+    FREED(rf_trace) *t = open_trace(items, NULL, -1);
     check_usual(t, 1e-3);
-    rf_trace_free(t);
-    unlink(items);
-    unlink(edges);
 }
 
 TEST(positions_are_those_of_the_wanted_phase)
@@ -122,10 +120,8 @@ TEST(positions_are_those_of_the_wanted_phase)
     const char *items = in_folder("items");
 
     save_quoted(items, ITEMS);
-    rf_trace *t = open_trace(items, NULL, 4);
+    FREED(rf_trace) *t = open_trace(items, NULL, 4);
     assert_true(t->centre[0] == 6 && t->centre[3] == 5 && t->centre[6] == 2); /* the last one is not there */
-    rf_trace_free(t);
-    unlink(items);
 }
 
 TEST(names_and_units_of_columns)
@@ -138,17 +134,14 @@ TEST(names_and_units_of_columns)
         char text[100];
         snprintf(text, sizeof text, "%s\n5 2 %s\n", header[k], k == 4 ? "7" : "");
         save_quoted(path, text);
-        rf_trace *t = open_trace(path, NULL, -1);
+        FREED(rf_trace) *t = open_trace(path, NULL, -1);
         assert_true(t->n == 1 && t->id[0] == 5 && t->load[0] == 2e-6 && t->rank == NULL && t->nranks == 0);
         assert_true((t->centre != NULL) == (k == 4));
         assert_string_equal(t->note.text, "");
-        rf_trace_free(t);
     }
     save_quoted(path, "item,load,colour\n0,1,2\n");
-    rf_trace *t = open_trace(path, NULL, -1);
+    FREED(rf_trace) *t = open_trace(path, NULL, -1);
     assert_non_null(strstr(t->note.text, "'colour' is not read"));
-    rf_trace_free(t);
-    unlink(path);
 }
 
 TEST(hostile_tables_are_refused_with_their_line)
@@ -182,12 +175,10 @@ TEST(hostile_tables_are_refused_with_their_line)
     check_refused("{'phases':[{'id':0,'tasks':[", "line 1, column");
     check_refused("{'phases':[{'id':0,'tasks':[{}]}]}", "task 0: an entity without a number in phase 0");
     check_refused("{'tasks':[]}", "there is no array 'phases'");
-    unlink(in_folder("bad"));
 }
 
 TEST(items_and_phases_that_hardly_meet_make_no_table)
 {
-    const char *path = in_folder("bad");
     HEAP char *text = malloc(1 << 20);
     int at = snprintf(text, 100, "item,load,phase\n");
 
@@ -195,7 +186,6 @@ TEST(items_and_phases_that_hardly_meet_make_no_table)
         at += snprintf(text + at, 50, "%d,1,%d\n", i, i);
     }
     check_refused(text, "20000 items and 20000 phases, but only 20000 loads");
-    unlink(path);
 }
 
 #define ELEMENT(id, moves) "{'type':'object','id':" id ",'home':0,'migratable':" moves "}"
@@ -215,7 +205,7 @@ TEST(vt_says_who_stays_what_repeats_and_what_is_no_edge)
     const char *path = in_folder("vt");
 
     save_quoted(path, text);
-    rf_trace *t = open_trace(path, NULL, -1);
+    FREED(rf_trace) *t = open_trace(path, NULL, -1);
     assert_true(t->n == 3 && t->nphases == 3 && t->nranks == 2 && t->names_are_json);
     assert_true(t->id[0] == 1 && t->id[1] == 262147 && t->id[2] == (2 << 18 | 1 << 2 | 3));
     assert_true(t->fixed[0] && !t->fixed[1] && !t->fixed[2]);
@@ -226,8 +216,6 @@ TEST(vt_says_who_stays_what_repeats_and_what_is_no_edge)
     }
     assert_int_equal(t->left_out, 1);
     assert_true(t->edge_first[1] == 1 && t->edge[0].from == 1 && t->edge[0].to == 0 && t->edge[0].bytes == 8);
-    rf_trace_free(t);
-    unlink(path);
 }
 
 static void write_set(hid_t file, const char *name, hid_t type, int ndims, const hsize_t *extent, const void *data)
@@ -267,7 +255,7 @@ TEST(hdf5_says_the_same)
     write_set(file, "/edges/bytes", H5T_NATIVE_INT, 1, (hsize_t[]){1}, (int[]){64});
     write_set(file, "/edges/phase", H5T_NATIVE_INT, 1, (hsize_t[]){1}, (int[]){4});
     H5Fclose(file);
-    rf_trace *t = open_trace(path, NULL, -1);
+    FREED(rf_trace) *t = open_trace(path, NULL, -1);
     assert_true(t->n == 3 && t->nphases == 2 && t->nranks == 2 && t->ncommon == 0);
     assert_true(t->phase[0] == 2 && t->phase[1] == 4 && t->id[2] == 20 && t->bytes[2] == 9);
     for (int c = 0; c < 6; c++) {
@@ -276,8 +264,6 @@ TEST(hdf5_says_the_same)
     assert_true(t->centre[6] == 2 && t->centre[7] == 0.5);
     assert_true(t->edge_first[1] == 0 && t->edge_first[2] == 1);
     assert_true(t->edge[0].from == 2 && t->edge[0].to == 0 && t->edge[0].bytes == 64);
-    rf_trace_free(t);
-    unlink(path);
 }
 
 TEST(hdf5_that_cannot_be_is_refused)
@@ -304,7 +290,6 @@ TEST(hdf5_that_cannot_be_is_refused)
         H5Fclose(file);
         check_file_refused(path, word[k]);
     }
-    unlink(path);
 }
 
 /* Names in one folder, with what is in them. */
@@ -312,20 +297,36 @@ typedef struct named_text {
     const char *name, *text;
 } named_text;
 
-/* Reads the whole folder, whose files are then removed: EQP_OK, or a code with its line. */
-static int read_texts(const named_text *texts, int nranks, rf_trace **trace, eqp_message *message)
+/* A folder's files, read as one trace, and what is then told. */
+typedef struct folder_case {
+    named_text text[4];
+    int nranks, found; /* ranks that the user declares; ranks of the trace, or -1: refused */
+    const char *word;  /* of the message or of the note; "": there is no note */
+} folder_case;
+
+static void check_folder(const folder_case *c, rf_trace **trace)
 {
     const char *folder = files_folder;
-    int code;
+    eqp_message message = {""};
 
-    for (int k = 0; texts[k].name != NULL; k++) {
-        save_quoted(in_folder(texts[k].name), texts[k].text);
+    for (int k = 0; k < 4 && c->text[k].name != NULL; k++) {
+        save_quoted(in_folder(c->text[k].name), c->text[k].text);
     }
-    *trace = NULL;
-    message->text[0] = '\0';
-    code = rf_trace_read(1, &folder, &(rf_trace_known){.phase = -1, .nranks = nranks}, trace, message);
+    const int code = rf_trace_read(1, &folder, &(rf_trace_known){.phase = -1, .nranks = c->nranks}, trace, &message);
+    const char *told = code == EQP_OK ? (*trace)->note.text : message.text;
+    if ((code == EQP_OK ? (*trace)->nranks : -1) != c->found || strstr(told, c->word) == NULL ||
+        (c->word[0] == '\0' && told[0] != '\0')) {
+        fail_msg("%s, '%s': %d ranks, '%s'", c->text[0].name, c->word, code == EQP_OK ? (*trace)->nranks : -1, told);
+    }
     (void)files_in_folder(true);
-    return code;
+}
+
+static void check_folders(size_t n, const folder_case *cases)
+{
+    for (size_t k = 0; k < n; k++) {
+        FREED(rf_trace) *t = NULL;
+        check_folder(&cases[k], &t);
+    }
 }
 
 #define MOVES(id, node) TASK(id, "true", node, "1")
@@ -336,23 +337,19 @@ TEST(ranks_are_declared_not_guessed)
 {
     static const char first[] = FILE_OF("", MOVES("7", "0")), second[] = FILE_OF("", MOVES("11", "1")),
                       idle[] = FILE_OF("'rank':2", ""), three[] = FILE_OF("'num_ranks':3", MOVES("7", "0"));
-    static const struct {
-        named_text text[4];
-        int nranks, found;
-        const char *word; /* of the line, or of the note */
-    } cases[] = {
-        {{{"d.0.json", first}, {"d.1.json", second}, {"d.2.json", idle}}, 0, 3, NULL},
-        {{{"d.0.json", first}, {"d.1.json", second}, {"other", idle}}, 0, 3, NULL},
+    static const folder_case cases[] = {
+        {{{"d.0.json", first}, {"d.1.json", second}, {"d.2.json", idle}}, 0, 3, ""},
+        {{{"d.0.json", first}, {"d.1.json", second}, {"other", idle}}, 0, 3, ""},
         {{{"d.0.json", three}}, 0, 3, "no file of rank 1: taken as idle"},
-        {{{"d.0.json", first}, {"d.2.json", idle}}, 0, 0, "there is no file of rank 1"},
+        {{{"d.0.json", first}, {"d.2.json", idle}}, 0, -1, "there is no file of rank 1"},
         {{{"d.0.json", first}, {"d.2.json", idle}}, 3, 3, "no file of rank 1: taken as idle"},
-        {{{"d.0.json", first}, {"e.0.json", second}}, 0, 0, "is of rank 0, as is"},
-        {{{"d.0.json", first}, {"d.1.json", second}}, 1, 0, "rank 1 occurs, but there are 1 ranks"},
-        {{{"d.0.json", three}}, 4, 0, "there are 3 ranks, not 4"},
-        {{{"a.csv", "item,load,rank\n0,1,0\n1,1,2\n"}}, 0, 3, NULL},
-        {{{"a.csv", "item,load,rank\n0,1,0\n1,1,2\n"}}, 4, 4, NULL},
-        {{{"a.csv", "item,load,rank\n0,1,0\n1,1,2\n"}}, 2, 0, "rank 2 occurs, but there are 2 ranks"},
-        {{{"a.csv", "item,load\n0,1\n1,1\n"}}, 4, 0, NULL},
+        {{{"d.0.json", first}, {"e.0.json", second}}, 0, -1, "is of rank 0, as is"},
+        {{{"d.0.json", first}, {"d.1.json", second}}, 1, -1, "rank 1 occurs, but there are 1 ranks"},
+        {{{"d.0.json", three}}, 4, -1, "there are 3 ranks, not 4"},
+        {{{"a.csv", "item,load,rank\n0,1,0\n1,1,2\n"}}, 0, 3, ""},
+        {{{"a.csv", "item,load,rank\n0,1,0\n1,1,2\n"}}, 4, 4, ""},
+        {{{"a.csv", "item,load,rank\n0,1,0\n1,1,2\n"}}, 2, -1, "rank 2 occurs, but there are 2 ranks"},
+        {{{"a.csv", "item,load\n0,1\n1,1\n"}}, 4, 0, ""},
         {{{"steps.csv", "step,rank,cpu_seconds\n0,0,2\n0,1,3\n"}}, 0, 2, "each rank is one item"},
         {{{"steps.json", "{'ranks':2,'steps_per_row':4,'cpu_seconds':[[1,2],[3,4]]}"}}, 0, 2, "each rank is one"},
         {{{"a.csv", "item,'name, bytes_sent',load,rank,bytes_sent\n0,'a,b',1,0,3\n1,c,2,1,3\n"}},
@@ -360,59 +357,31 @@ TEST(ranks_are_declared_not_guessed)
          2,
          "bytes_sent' and 1 more are not read"},
     };
-    eqp_message message;
-    rf_trace *t;
-
-    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
-        const int code = read_texts(cases[k].text, cases[k].nranks, &t, &message);
-        const char *told = code == EQP_OK ? t->note.text : message.text;
-        const bool refused = cases[k].found == 0 && cases[k].word != NULL;
-        if ((code != EQP_OK) != refused || (code == EQP_OK && t->nranks != cases[k].found) ||
-            (cases[k].word == NULL ? told[0] != '\0' : strstr(told, cases[k].word) == NULL)) {
-            fail_msg("case %zu: %d ranks, '%s'", k, code == EQP_OK ? t->nranks : -1, told);
-        }
-        rf_trace_free(t);
-    }
+    check_folders(sizeof cases / sizeof cases[0], cases);
 }
 
 /* Other files in the folder of a trace, and texts as other programs save them. */
 TEST(strangers_marks_and_packed_files)
 {
     static const char task[] = FILE_OF("", MOVES("7", "0"));
-    static const struct {
-        named_text text[3];
-        const char *word; /* of the line, or "" where it is read without a note */
-        bool refused;
-    } cases[] = {
-        {{{"NOTES.md", "Notes, on the work of each part.\n"}, {"d.0.json", task}}, "NOTES.md is passed over", false},
-        {{{"c.json", "{'steps': 3}"}, {"d.0.json", task}}, "c.json is passed over", false},
-        {{{"s.json", "{'type':'LBStatsfile','phases':[]}"}, {"d.0.json", task}}, "s.json is passed", false},
-        {{{"NOTES.md", "Notes\n"}, {"a.csv", "item,load\n0,1\n"}}, "NOTES.md is passed over", false},
-        {{{"NOTES.md", "Notes\n"}}, "none of its files is a trace", true},
-        {{{"a.csv", "item,load\n0,1\n"}, {"d.0.json", task}}, "in one trace", true},
-        {{{"d.0.json", "[y\x8b\x01\x02"}}, "brotli -dc", true},
-        {{{"d.0.json.br", "hello"}}, "brotli -dc", true},
-        {{{"a.csv", "\x1f\x8b\x08"}}, "gzip -dc", true},
-        {{{"d.0.json", "\xef\xbb\xbf{'phases':[{'id':0,'tasks':[" MOVES("7", "0") "]}]}"}}, "", false},
-        {{{"a.csv", "\xef\xbb\xbfitem,load\r\n0,1\r\n"}}, "", false},
-        {{{"a.csv", "sep=;\r\nitem;load\r\n0;1\r\n;\r\n"}}, "", false},
-        {{{"a.csv", "\xff\xfei"}}, "none of its files is a trace", true},
-        {{{"a.csv", "item,load\n0,1\n"}, {"b.csv", "item,load_ms\n1,1\n"}}, "some have not", true},
+    static const folder_case cases[] = {
+        {{{"NOTES.md", "Notes, on the work of each part.\n"}, {"d.0.json", task}}, 0, 1, "NOTES.md is passed over"},
+        {{{"c.json", "{'steps': 3}"}, {"d.0.json", task}}, 0, 1, "c.json is passed over"},
+        {{{"s.json", "{'type':'LBStatsfile','phases':[]}"}, {"d.0.json", task}}, 0, 1, "s.json is passed"},
+        {{{"NOTES.md", "Notes\n"}, {"a.csv", "item,load\n0,1\n"}}, 0, 0, "NOTES.md is passed over"},
+        {{{"NOTES.md", "Notes\n"}}, 0, -1, "none of its files is a trace"},
+        {{{"a.csv", "item,load\n0,1\n"}, {"d.0.json", task}}, 0, -1, "in one trace"},
+        {{{"d.0.json", "[y\x8b\x01\x02"}}, 0, -1, "brotli -dc"},
+        {{{"d.0.json.br", "hello"}}, 0, -1, "brotli -dc"},
+        {{{"a.csv", "\x1f\x8b\x08"}}, 0, -1, "gzip -dc"},
+        {{{"d.0.json", "\xef\xbb\xbf{'phases':[{'id':0,'tasks':[" MOVES("7", "0") "]}]}"}}, 0, 1, ""},
+        {{{"a.csv", "\xef\xbb\xbfitem,load\r\n0,1\r\n"}}, 0, 0, ""},
+        {{{"a.csv", "sep=;\r\nitem;load\r\n0;1\r\n;\r\n"}}, 0, 0, ""},
+        {{{"a.csv", "\xff\xfei"}}, 0, -1, "none of its files is a trace"},
+        {{{"a.csv", "item,load\n0,1\n"}, {"b.csv", "item,load_ms\n1,1\n"}}, 0, -1, "some have not"},
     };
-    eqp_message message;
-    rf_trace *t;
-
-    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
-        const int code = read_texts(cases[k].text, 0, &t, &message);
-        const char *told = code == EQP_OK ? t->note.text : message.text;
-        if ((code != EQP_OK) != cases[k].refused || strstr(told, cases[k].word) == NULL ||
-            (cases[k].word[0] == '\0' && told[0] != '\0')) {
-            fail_msg("case %zu: '%s'", k, told);
-        }
-        rf_trace_free(t);
-    }
+    check_folders(sizeof cases / sizeof cases[0], cases);
     check_refused("\xff\xfei", "line 1: UTF-16");
-    unlink(in_folder("bad"));
 }
 
 #define LIKE(phases, tasks, more)                                                                                      \
@@ -425,21 +394,19 @@ TEST(repeated_phases_share_what_they_repeat)
                           LIKE("'list':[1,3]", MOVES("7", "0"), ",{'id':2,'tasks':[" TASK("7", "true", "0", "3") "]}"),
                       other[] = LIKE("'list':[2,3]", MOVES("11", "1"),
                                      ",{'id':1,'tasks':[" TASK("11", "true", "1", "5") "]}");
-    static const named_text one[] = {{"d.0.json", often}, {NULL, NULL}},
-                            both[] = {{"d.0.json", twice}, {"d.1.json", other}, {NULL, NULL}};
+    static const folder_case one = {{{"d.0.json", often}}, 0, 1, ""},
+                             both = {{{"d.0.json", twice}, {"d.1.json", other}}, 0, 2, ""};
     static const double load[4][2] = {{1, 1}, {1, 5}, {3, 5}, {3, 5}};
-    eqp_message message;
-    rf_trace *t;
+    FREED(rf_trace) *repeated = NULL, *t = NULL;
 
-    assert_ok(read_texts(one, 0, &t, &message));
-    assert_true(t->nphases == 1000001 && t->nrows == 1 && t->row[1000000] == 0); /* memory and work of one */
-    rf_trace_free(t);
-    assert_ok(read_texts(both, 0, &t, &message));
+    check_folder(&one, &repeated);
+    assert_true(repeated->nphases == 1000001 && repeated->nrows == 1 &&
+                repeated->row[1000000] == 0); /* memory and work of one */
+    check_folder(&both, &t);
     assert_true(t->nphases == 4 && t->nrows == 3 && t->row[3] == t->row[2] && t->like[3] == 2);
     for (int p = 0; p < 4; p++) {
         assert_true(rf_trace_load(t, p)[0] == load[p][0] && rf_trace_load(t, p)[1] == load[p][1]);
     }
-    rf_trace_free(t);
 }
 
 #define NAMED(seq, home) "{'type':'object','collection_id':7,'seq_id':" seq home ",'migratable':true}"
@@ -455,15 +422,13 @@ TEST(messages_of_vt_by_name)
               SEND(NAMED("1", ""), NAMED("3", "")) "," SEND(NAMED("1", ""), NAMED("2", "")) "," SEND(
                   NAMED("1", ""), NAMED("2", ",'home':1"))),
                       second[] = PHASE(NAMED_TASK("2", "1") "," NAMED_TASK("3", "1"), "");
-    static const named_text both[] = {{"d.0.json", first}, {"d.1.json", second}, {NULL, NULL}};
-    eqp_message message;
-    rf_trace *t;
+    static const folder_case both = {{{"d.0.json", first}, {"d.1.json", second}}, 0, 2, ""};
+    FREED(rf_trace) *t = NULL;
 
-    assert_ok(read_texts(both, 0, &t, &message));
+    check_folder(&both, &t);
     assert_true(t->n == 4 && t->edge_first[1] == 2 && t->left_out == 1);
     assert_true(t->edge[0].from == 0 && t->edge[0].bytes == 2);
     assert_int_equal(t->edge[0].to + t->edge[1].to, 2 + 3); /* number 2 of home 1, number 3 */
-    rf_trace_free(t);
 }
 
 TEST(memory_of_tasks_blocks_and_ranks)
@@ -474,27 +439,26 @@ TEST(memory_of_tasks_blocks_and_ranks)
                                      "'task_footprint_bytes':8,'task_working_bytes':100,'task_serialized_bytes':16,"
                                      "'shared_id':5,'shared_bytes':1e9,'rank_working_bytes':4e8}}," MOVES("11", "0")),
                       second[] = FILE_OF("", MOVES("15", "1"));
-    static const named_text both[] = {{"d.0.json", first}, {"d.1.json", second}, {NULL, NULL}},
-                            table[] = {{"a.csv",
-                                        "item,load,rank,memory,working_bytes,block,block_bytes\n0,1,0,8,100,5,9\n"
-                                        "1,1,0,,,,\n2,1,1,3,,5,9\n"},
-                                       {NULL, NULL}};
-    eqp_message message;
-    rf_trace *t;
+    static const folder_case both = {{{"d.0.json", first}, {"d.1.json", second}}, 0, 2, ""},
+                             table = {
+                                 {{"a.csv", "item,load,rank,memory,working_bytes,block,block_bytes\n0,1,0,8,100,5,9\n"
+                                            "1,1,0,,,,\n2,1,1,3,,5,9\n"}},
+                                 0,
+                                 2,
+                                 ""};
+    FREED(rf_trace) *t = NULL, *of_table = NULL;
 
-    assert_ok(read_texts(both, 0, &t, &message));
+    check_folder(&both, &t);
     assert_true(t->memory.held[0] == 8 && t->memory.working[0] == 116 && t->memory.held[1] == 0 && t->bytes[0] == 16);
     assert_true(t->memory.nblocks == 1 && t->memory.block[0] == 0 && t->memory.block[1] == -1);
     assert_true(t->memory.block_bytes[0] == 1e9 && t->memory.rank_bytes[0] == 4e8);
     assert_true(t->memory.rank_bytes[1] == 4e8); /* unspecified: as the rest */
-    rf_trace_free(t);
-    assert_ok(read_texts(table, 0, &t, &message));
-    assert_true(t->memory.held[0] == 8 && t->memory.held[1] == 0 && t->memory.working[0] == 100);
-    assert_true(t->memory.block[0] == t->memory.block[2] && t->memory.block[1] == -1 && t->memory.block_bytes[0] == 9);
-    assert_null(t->memory.rank_bytes);
-    rf_trace_free(t);
+    check_folder(&table, &of_table);
+    assert_true(of_table->memory.held[0] == 8 && of_table->memory.held[1] == 0 && of_table->memory.working[0] == 100);
+    assert_true(of_table->memory.block[0] == of_table->memory.block[2] && of_table->memory.block[1] == -1 &&
+                of_table->memory.block_bytes[0] == 9);
+    assert_null(of_table->memory.rank_bytes);
     check_refused("item,load,memory\n0,1,-1\n", "line 2: -1 bytes of memory");
-    unlink(in_folder("bad"));
 }
 
 /* Numbers that the multiplier of a common hash throws into one slot: twice as many are twice the work. */
