@@ -24,50 +24,7 @@ static int next_strange(maker *m)
     return byte & 0x80 ? byte & 0x3f : 0;
 }
 
-static hid_t sized(hid_t type, size_t size)
-{
-    hid_t copy = H5Tcopy(type);
-
-    H5Tset_size(copy, size);
-    return copy;
-}
-
-static hid_t record_type(hid_t member)
-{
-    hid_t type = H5Tcreate(H5T_COMPOUND, 8);
-
-    H5Tinsert(type, "x", 0, member);
-    return type;
-}
-
-static hid_t enumeration(void)
-{
-    hid_t type = H5Tenum_create(H5T_NATIVE_INT8);
-
-    H5Tenum_insert(type, "FALSE", &(int8_t){0});
-    H5Tenum_insert(type, "TRUE", &(int8_t){1});
-    return type;
-}
-
-static hid_t narrow(hid_t like, size_t precision, size_t offset)
-{
-    hid_t type = H5Tcopy(like);
-
-    H5Tset_precision(type, precision);
-    H5Tset_offset(type, offset);
-    return type;
-}
-
-static hid_t half(void)
-{
-    hid_t type = H5Tcopy(H5T_IEEE_F32LE);
-
-    H5Tset_fields(type, 15, 10, 5, 0, 10);
-    H5Tset_precision(type, 16);
-    H5Tset_size(type, 2);
-    H5Tset_ebias(type, 15);
-    return type;
-}
+enum { TEXT, LONG_TEXT, RECORD, ENUMERATION, OPAQUE, ARRAY, LISTS, FEW_BITS, FEW_BITS_BIG, HALF, WIDE, DERIVED };
 
 /* Returns a stored type, owned by the caller. */
 static hid_t choose_type(maker *m)
@@ -76,35 +33,45 @@ static hid_t choose_type(maker *m)
                            H5T_STD_I32BE,   H5T_STD_I64LE,  H5T_STD_U64BE,  H5T_STD_U64LE,
                            H5T_IEEE_F32LE,  H5T_IEEE_F32BE, H5T_IEEE_F64LE, H5T_IEEE_F64BE,
                            H5T_STD_REF_OBJ, H5T_STD_B32LE,  H5T_UNIX_D64LE, H5T_NATIVE_LDOUBLE};
-    const int nplain = (int)(sizeof plain / sizeof *plain);
-    const int k = fuzz_below(&m->in, nplain + 11);
+    const hid_t copied[DERIVED] = {[TEXT] = H5T_C_S1,
+                                   [LONG_TEXT] = H5T_C_S1,
+                                   [FEW_BITS] = H5T_STD_U32LE,
+                                   [FEW_BITS_BIG] = H5T_STD_I64BE,
+                                   [HALF] = H5T_IEEE_F32LE};
+    const int nplain = (int)(sizeof plain / sizeof *plain), k = fuzz_below(&m->in, nplain + DERIVED) - nplain;
 
-    switch (k - nplain) {
-    case 0:
-        return sized(H5T_C_S1, 1 + (size_t)fuzz_byte(&m->in));
-    case 1:
-        return sized(H5T_C_S1, H5T_VARIABLE);
-    case 2:
-        return record_type(H5T_IEEE_F64LE);
-    case 3:
-        return enumeration();
-    case 4:
-        return H5Tcreate(H5T_OPAQUE, 8);
-    case 5:
-        return H5Tarray_create2(H5T_IEEE_F64LE, 1, (hsize_t[]){3});
-    case 6:
-        return H5Tvlen_create(H5T_IEEE_F64LE);
-    case 7:
-        return narrow(H5T_STD_U32LE, 1 + (size_t)fuzz_below(&m->in, 20), (size_t)fuzz_below(&m->in, 12));
-    case 8:
-        return narrow(H5T_STD_I64BE, 1 + (size_t)fuzz_below(&m->in, 50), (size_t)fuzz_below(&m->in, 12));
-    case 9:
-        return half();
-    case 10:
-        return sized(fuzz_below(&m->in, 2) ? H5T_IEEE_F64LE : H5T_STD_I64LE, 9 + (size_t)fuzz_word(&m->in, 2));
-    default:
-        return H5Tcopy(plain[k]);
+    if (k < 0) {
+        return H5Tcopy(plain[k + nplain]);
     }
+    const hid_t type = k == RECORD        ? H5Tcreate(H5T_COMPOUND, 8)
+                       : k == ENUMERATION ? H5Tenum_create(H5T_NATIVE_INT8)
+                       : k == OPAQUE      ? H5Tcreate(H5T_OPAQUE, 8)
+                       : k == ARRAY       ? H5Tarray_create2(H5T_IEEE_F64LE, 1, (hsize_t[]){3})
+                       : k == LISTS       ? H5Tvlen_create(H5T_IEEE_F64LE)
+                       : k == WIDE        ? H5Tcopy(fuzz_below(&m->in, 2) ? H5T_IEEE_F64LE : H5T_STD_I64LE)
+                                          : H5Tcopy(copied[k]);
+
+    if (k == TEXT) {
+        H5Tset_size(type, 1 + (size_t)fuzz_byte(&m->in));
+    } else if (k == LONG_TEXT) {
+        H5Tset_size(type, H5T_VARIABLE);
+    } else if (k == RECORD) {
+        H5Tinsert(type, "x", 0, H5T_IEEE_F64LE);
+    } else if (k == ENUMERATION) {
+        H5Tenum_insert(type, "FALSE", &(int8_t){0});
+        H5Tenum_insert(type, "TRUE", &(int8_t){1});
+    } else if (k == FEW_BITS || k == FEW_BITS_BIG) {
+        H5Tset_precision(type, 1 + (size_t)fuzz_below(&m->in, k == FEW_BITS ? 20 : 50));
+        H5Tset_offset(type, (size_t)fuzz_below(&m->in, 12));
+    } else if (k == HALF) {
+        H5Tset_fields(type, 15, 10, 5, 0, 10);
+        H5Tset_precision(type, 16);
+        H5Tset_size(type, 2);
+        H5Tset_ebias(type, 15);
+    } else if (k == WIDE) {
+        H5Tset_size(type, 9 + (size_t)fuzz_word(&m->in, 2));
+    }
+    return type;
 }
 
 static hsize_t choose_length(maker *m, hsize_t usual)
@@ -213,11 +180,6 @@ static void put_attribute(maker *m, hid_t at, const char *name, int n, hid_t sto
 static void put_real(maker *m, hid_t at, const char *name, double value)
 {
     put_attribute(m, at, name, 0, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
-}
-
-static void put_integer(maker *m, hid_t at, const char *name, int64_t value)
-{
-    put_attribute(m, at, name, 0, H5T_STD_I32LE, H5T_NATIVE_INT64, &value);
 }
 
 /* Number filters come first: in another order HDF5 itself writes beyond its memory. */
@@ -407,6 +369,8 @@ static void put_header(maker *m)
 {
     static const double mass[TYPES] = {0, 2.5, 0, 0.5};
     static const int64_t high[TYPES] = {0};
+    static const char *const name[] = {"Time", "Redshift", "BoxSize", "Omega0", "OmegaLambda", "HubbleParam"};
+    static const double value[] = {0.5, 0, 50, 0.3, 0.7, 0.7};
     hid_t group = put_group(m, "Header");
 
     if (group < 0) {
@@ -416,18 +380,17 @@ static void put_header(maker *m)
     put_attribute(m, group, "NumPart_Total", m->ntypes, H5T_STD_U32LE, H5T_NATIVE_INT64, m->n);
     put_attribute(m, group, "NumPart_Total_HighWord", m->ntypes, H5T_STD_U32LE, H5T_NATIVE_INT64, high);
     put_attribute(m, group, "MassTable", m->ntypes, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, mass);
-    put_integer(m, group, "NumFilesPerSnapshot", 1);
-    put_real(m, group, "Time", 0.5);
-    put_real(m, group, "Redshift", 0);
-    put_real(m, group, "BoxSize", 50);
-    put_real(m, group, "Omega0", 0.3);
-    put_real(m, group, "OmegaLambda", 0.7);
-    put_real(m, group, "HubbleParam", 0.7);
+    put_attribute(m, group, "NumFilesPerSnapshot", 0, H5T_STD_I32LE, H5T_NATIVE_INT64, &(int64_t){1});
+    for (int i = 0; i < 6; i++) {
+        put_real(m, group, name[i], value[i]);
+    }
     H5Gclose(group);
 }
 
 static void put_type(maker *m, int t)
 {
+    static const char *const column[] = {"Coordinates", "Velocities",   "ParticleIDs",
+                                         "Masses",      "Acceleration", "Potential"};
     char name[32];
     hid_t group;
 
@@ -436,34 +399,25 @@ static void put_type(maker *m, int t)
     if (group < 0) {
         return;
     }
-    put_dataset(m, group, "Coordinates", m->n[t], 3, H5T_IEEE_F32LE, H5T_NATIVE_DOUBLE);
-    put_dataset(m, group, "Velocities", m->n[t], 3, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE);
-    put_dataset(m, group, "ParticleIDs", m->n[t], 1, H5T_STD_U64LE, H5T_NATIVE_INT64);
-    put_dataset(m, group, "Masses", m->n[t], 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE);
-    put_dataset(m, group, "Acceleration", m->n[t], 3, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE);
-    put_dataset(m, group, "Potential", m->n[t], 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE);
+    for (int i = 0; i < 6; i++) {
+        const bool is_id = i == 2;
+        put_dataset(m, group, column[i], m->n[t], i < 2 || i == 4 ? 3 : 1,
+                    i == 0  ? H5T_IEEE_F32LE
+                    : is_id ? H5T_STD_U64LE
+                            : H5T_IEEE_F64LE,
+                    is_id ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE);
+    }
     H5Gclose(group);
 }
 
-static void put_rest(maker *m)
+/* A group with an integer and a real attribute. */
+static void put_pair(maker *m, const char *name, const char *integer, int64_t i, const char *real, double x)
 {
-    hid_t group = put_group(m, "Equipoise");
+    hid_t group = put_group(m, name);
 
     if (group >= 0) {
-        put_integer(m, group, "step", 3);
-        put_real(m, group, "dt", 0.01);
-        H5Gclose(group);
-    }
-    group = put_group(m, "Parameters");
-    if (group >= 0) {
-        put_integer(m, group, "ComovingIntegrationOn", 0);
-        put_real(m, group, "Omega0", 0.3);
-        H5Gclose(group);
-    }
-    group = put_group(m, "Cosmology");
-    if (group >= 0) {
-        put_integer(m, group, "Cosmological run", 0);
-        put_real(m, group, "Omega_m", 0.3);
+        put_attribute(m, group, integer, 0, H5T_STD_I32LE, H5T_NATIVE_INT64, &i);
+        put_real(m, group, real, x);
         H5Gclose(group);
     }
 }
@@ -535,7 +489,9 @@ int64_t fuzz_make_hdf5(const char *name, const uint8_t *data, size_t size)
     }
     put_header(&m);
     if (flags & 4) {
-        put_rest(&m);
+        put_pair(&m, "Equipoise", "step", 3, "dt", 0.01);
+        put_pair(&m, "Parameters", "ComovingIntegrationOn", 0, "Omega0", 0.3);
+        put_pair(&m, "Cosmology", "Cosmological run", 0, "Omega_m", 0.3);
     }
     for (int t = 0; t < m.ntypes; t++) {
         if (m.n[t] > 0) {
