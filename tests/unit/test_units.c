@@ -2,20 +2,8 @@
 /* Work units: every interaction is in exactly one, and sizes are as requested. */
 
 #include "slow.h"
-#include "unit.h"
 #include "units_internal.h"
 #include "units_world.h"
-
-FREES(eqp_units, eqp_units_free)
-
-enum { NSTRATEGIES = EQP_SAMPLE_STRIDE + 1 };
-
-static eqp_units *create(struct world *w, const eqp_units_options *options)
-{
-    eqp_units *units = NULL;
-    assert_ok(eqp_units_create_serial(w->n, w->id, world_enumerate, w, options, &units));
-    return units;
-}
 
 /* Counts with eqp_units_find() and compares with what the units say of themselves. */
 static void assert_units_cover(const struct world *w, const eqp_units *units)
@@ -51,7 +39,7 @@ TEST(every_interaction_is_in_exactly_one_unit)
                 FREED_BY(world_free) struct world w = world_create(slow_here() ? 20 : 100, slow_here() ? 10 : 60);
                 eqp_units_options options = world_options(s, wanted);
                 w.weighted = weighted;
-                FREED(eqp_units) *units = create(&w, &options);
+                FREED(eqp_units) *units = world_units(&w, &options);
                 assert_units_cover(&w, units);
             }
         }
@@ -62,11 +50,10 @@ TEST(every_interaction_is_in_exactly_one_unit)
 TEST(the_nearest_centroid_decides)
 {
     FREED_BY(world_free) struct world w = world_create(3, slow_here() ? 1000 : 3000);
-    eqp_units_options options = eqp_units_options_defaults();
+    eqp_units_options options = world_options(EQP_SAMPLE_STRIDE, 300);
     int64_t most = 0;
 
-    options.units = 300;
-    FREED(eqp_units) *units = create(&w, &options);
+    FREED(eqp_units) *units = world_units(&w, &options);
     for (int64_t i = 0; i < w.n; i++) {
         int64_t first, count;
         assert_ok(eqp_units_of_owner(units, i, &first, &count));
@@ -102,7 +89,7 @@ TEST(light_owners_are_merged_along_the_curve)
     eqp_units_options options = world_options(EQP_SAMPLE_STRIDE, wanted);
     const int64_t *first, *owner;
 
-    FREED(eqp_units) *units = create(&w, &options);
+    FREED(eqp_units) *units = world_units(&w, &options);
     double target = eqp__units_target_weight(units);
     assert_true(fabs(target - (double)world_interactions(&w) / (double)wanted) < 1e-6 * target);
     assert_in_range(eqp_units_count(units), wanted * 95 / 100, wanted * 105 / 100);
@@ -135,7 +122,7 @@ TEST(heavy_owners_are_split_to_the_bound)
             eqp_units_options options = world_options(s, wanted);
             options.threshold = 1.5 + t * 0.5;
             w.weighted = t == 1;
-            FREED(eqp_units) *units = create(&w, &options);
+            FREED(eqp_units) *units = world_units(&w, &options);
             double target = eqp__units_target_weight(units);
             assert_true(world_sizes(units).max <= fmax(2, options.threshold) * target);
             assert_in_range(eqp_units_count(units), wanted * 7 / 10, wanted * 2);
@@ -152,15 +139,14 @@ TEST(heavy_owners_are_split_to_the_bound)
 TEST(a_heavy_owner_between_light_ones_stands_alone)
 {
     FREED_BY(world_free) struct world w = world_create(21, 10);
-    eqp_units_options options = eqp_units_options_defaults();
+    eqp_units_options options = world_options(EQP_SAMPLE_STRIDE, 2);
     int64_t first, count, left, right;
 
     for (int64_t i = 0; i < w.n; i++) {
         w.total[i] = i == 10 ? 110 : 1;
     }
-    options.units = 2;
     options.threshold = 3;
-    FREED(eqp_units) *units = create(&w, &options);
+    FREED(eqp_units) *units = world_units(&w, &options);
     assert_ok(eqp_units_of_owner(units, 10, &first, &count));
     assert_in_range(count, 1, 2);
     assert_ok(eqp_units_of_owner(units, 9, &left, &count));
@@ -176,7 +162,7 @@ TEST(the_unit_size_follows_from_imbalance_and_parts)
 
     options.nparts = slow_here() ? 4 : 16;
     options.imbalance = 0.05;
-    FREED(eqp_units) *units = create(&w, &options);
+    FREED(eqp_units) *units = world_units(&w, &options);
     double load = (double)world_interactions(&w) / options.nparts;
     assert_true(world_sizes(units).max <= options.imbalance * load);
 
@@ -200,7 +186,7 @@ TEST(a_rate_gives_units_per_interaction)
         FREED_BY(world_free) struct world w = world_create(slow_here() ? 100 : 400, 40);
         eqp_units_options options = world_options(s, 0);
         options.rate = 0.002;
-        FREED(eqp_units) *units = create(&w, &options);
+        FREED(eqp_units) *units = world_units(&w, &options);
         double wanted = options.rate * (double)world_interactions(&w);
         assert_true(fabs((double)eqp_units_count(units) - wanted) < 0.4 * wanted);
     }
@@ -217,7 +203,7 @@ static eqp_sizes sizes_at(struct world *w, int strategy, int64_t wanted)
     options.max_pins = 0;
     for (int attempt = 0; attempt < 20; attempt++) {
         options.units = (int64_t)ask;
-        eqp_units *units = create(w, &options);
+        eqp_units *units = world_units(w, &options);
         sizes = world_sizes(units);
         eqp_units_free(units);
         if (llabs(sizes.n - wanted) * 50 <= wanted) {
@@ -263,7 +249,7 @@ TEST(pins_are_the_smallest_keys_of_all_that_a_unit_touches)
     const int64_t *first, *pin;
 
     options.max_pins = 9;
-    FREED(eqp_units) *units = create(&w, &options);
+    FREED(eqp_units) *units = world_units(&w, &options);
     eqp_units_pins(units, &first, &pin);
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
         /* Ids are small: mark what the unit touches. */
@@ -308,7 +294,7 @@ TEST(without_pins_light_owners_are_not_enumerated)
     const int64_t *first, *pin;
 
     options.max_pins = 0;
-    FREED(eqp_units) *units = create(&w, &options);
+    FREED(eqp_units) *units = world_units(&w, &options);
     assert_int_equal(w.calls, w.n); /* for the weights only */
     assert_true(w.largest <= 7);
     eqp_units_pins(units, &first, &pin);
@@ -321,9 +307,9 @@ TEST(the_same_units_for_any_batches_and_every_dimension)
         FREED_BY(world_free) struct world w = world_create(20, slow_here() ? 25 : 100);
         eqp_units_options options = world_options(dim % 2 ? EQP_SAMPLE_ADAPTIVE : EQP_SAMPLE_STRIDE, 100);
         options.dim = w.dim = dim;
-        FREED(eqp_units) *a = create(&w, &options);
+        FREED(eqp_units) *a = world_units(&w, &options);
         w.batch = 64;
-        FREED(eqp_units) *b = create(&w, &options);
+        FREED(eqp_units) *b = world_units(&w, &options);
         assert_units_cover(&w, a);
         assert_int_equal(eqp_units_count(a), eqp_units_count(b));
         for (int64_t u = 0; u < eqp_units_count(a); u++) {
@@ -342,9 +328,9 @@ TEST(the_seed_matters)
 
     for (int s = 0; s < NSTRATEGIES; s++) {
         eqp_units_options options = world_options(s, 200);
-        FREED(eqp_units) *a = create(&w, &options);
+        FREED(eqp_units) *a = world_units(&w, &options);
         options.seed = 2;
-        FREED(eqp_units) *b = create(&w, &options);
+        FREED(eqp_units) *b = world_units(&w, &options);
         eqp_sizes x = world_sizes(a), y = world_sizes(b);
         assert_true(x.sum == y.sum);
         assert_true(x.sum_squares != y.sum_squares);

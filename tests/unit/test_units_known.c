@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Work units of owners with known pins equal those by enumeration, without enumerating owners that stay whole. */
 
-#include "failing_malloc.h"
 #include "slow.h"
-#include "unit.h"
 #include "units_internal.h"
 #include "units_world.h"
 
-FREES(eqp_units, eqp_units_free)
-
-enum { OWNERS = 120, STRATEGIES = 4 };
+enum { OWNERS = 120 };
 
 /* A world with its counts, weights and all pins that its interactions name. */
 struct known {
@@ -96,7 +92,7 @@ TEST(known_pins_give_what_enumerating_gives)
 
     known_create(&k);
     const eqp_owner_pins pins = {k.first, k.pin};
-    for (int s = 0; s < STRATEGIES; s++) {
+    for (int s = 0; s < NSTRATEGIES; s++) {
         for (int64_t wanted = 4; wanted < 3000; wanted *= slow_here() ? 25 : 5) {
             for (int m = slow_here() ? s : 0; m < 4; m += slow_here() ? 4 : 1) {
                 eqp_units_options options = world_options(s, wanted);
@@ -155,13 +151,12 @@ TEST(a_part_of_the_pins_is_enough)
 {
     enum { MAX_PINS = 8 };
     struct known k;
-    eqp_units_options options = eqp_units_options_defaults();
+    eqp_units_options options = world_options(EQP_SAMPLE_STRIDE, 30);
     HEAP int64_t *first = calloc(OWNERS + 1, sizeof *first);
 
     known_create(&k);
     HEAP int64_t *pin = calloc((size_t)k.first[OWNERS], sizeof *pin);
     assert_true(first && pin);
-    options.units = 30;
     options.max_pins = MAX_PINS;
     for (int64_t i = 0; i < OWNERS; i++) {
         first[i + 1] = first[i];
@@ -202,11 +197,10 @@ TEST(negative_pins_are_none)
 TEST(lists_that_are_none_are_refused)
 {
     struct known k;
-    eqp_units_options options = eqp_units_options_defaults();
+    eqp_units_options options = world_options(EQP_SAMPLE_STRIDE, 10);
     eqp_units *units = NULL;
 
     known_create(&k);
-    options.units = 10;
     for (int kind = 0; kind < 4; kind++) {
         int64_t first[OWNERS + 1];
         memcpy(first, k.first, sizeof first);
@@ -226,33 +220,5 @@ TEST(lists_that_are_none_are_refused)
     assert_ok(eqp_units_create_known(0, NULL, NULL, NULL, &none, enumerate, &k, &options, NULL, NULL, &units));
     assert_int_equal(eqp_units_count(units), 0);
     eqp_units_free(units);
-    known_free(&k);
-}
-
-TEST(every_failing_allocation_is_survived)
-{
-    struct known k;
-
-    SKIP_IF(!failing_malloc_works);
-    known_create(&k);
-    const eqp_owner_pins pins = {k.first, k.pin};
-    for (int s = 0; s < STRATEGIES; s++) {
-        eqp_units_options options = eqp_units_options_defaults();
-        FREED(eqp_units) *units = NULL;
-        int code = EQP_ERR_MEMORY;
-        int64_t failed = 0;
-        options.strategy = s;
-        options.units = 60;
-        options.max_pins = 7;
-        for (int64_t n = 0; code != EQP_OK; n++) {
-            failing_malloc_start_single(n);
-            code = eqp_units_create_known(OWNERS, k.world.id, k.count, k.weight, &pins, enumerate, &k, &options, NULL,
-                                          NULL, &units);
-            (void)failing_malloc_stop();
-            assert_true(code == EQP_OK || (code == EQP_ERR_MEMORY && !units));
-            failed += code != EQP_OK;
-        }
-        assert_true(failed > 15);
-    }
     known_free(&k);
 }

@@ -2,11 +2,7 @@
 /* Weights as integers: the weight of a list is the exact sum of its weights, each rounded to a quantum, for any number
  * and any values; draws have the requested probability. */
 
-#include "unit.h"
-
 #include "units_world.h"
-
-FREES(eqp_units, eqp_units_free)
 
 enum { LIST = 1000 };
 

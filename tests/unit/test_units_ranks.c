@@ -2,12 +2,9 @@
 /* Work units depend neither on the distribution of owners over ranks nor on the order of visits. */
 
 #include "slow.h"
-#include "unit.h"
 #include "units_world.h"
 
-FREES(eqp_units, eqp_units_free)
-
-enum { NSTRATEGIES = EQP_SAMPLE_STRIDE + 1, MAX_RANKS = 8, MAX_PINS = 6 };
+enum { MAX_RANKS = 8, MAX_PINS = 6 };
 
 /* A unit as the whole machine sees it. */
 struct whole_unit {
@@ -182,13 +179,10 @@ TEST(the_same_units_on_any_number_of_ranks)
         for (int64_t wanted = 12; wanted < 1000; wanted *= 8) { /* merged, mixed, split */
             FREED_BY(world_free) struct world w = world_create(slow_here() ? 60 : 120, 15);
             struct table serial = {0};
-            eqp_units_options options = eqp_units_options_defaults();
-            FREED(eqp_units) *units = NULL;
-            options.strategy = s;
-            options.units = wanted;
+            eqp_units_options options = world_options(s, wanted);
             options.max_pins = MAX_PINS;
             w.weighted = s % 2;
-            assert_ok(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units));
+            FREED(eqp_units) *units = world_units(&w, &options);
             table_add(&serial, units, options.seed);
             assert_int_equal(serial.n, eqp_units_count(units)); /* ids are different */
             for (int k = 0; k < 4; k += slow_here() ? 3 : 1) {
@@ -281,13 +275,12 @@ TEST(a_split_owner_has_the_same_cells_anywhere_on_the_curve)
 TEST(a_rebuilt_map_answers_the_same)
 {
     FREED_BY(world_free) struct world w = world_create(60, 100);
-    eqp_units_options options = eqp_units_options_defaults();
+    eqp_units_options options = world_options(EQP_SAMPLE_STRIDE, 400);
     eqp_units *units = NULL, *copy = NULL;
     HEAP int64_t *first = calloc((size_t)w.n + 1, sizeof *first);
     HEAP int64_t *unit_id = calloc(5000, sizeof *unit_id);
     HEAP double *centroid = calloc(5000 * 3, sizeof *centroid);
 
-    options.units = 400;
     assert_ok(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units));
     assert_true(eqp_units_count(units) < 4900);
     for (int64_t i = 0; i < w.n; i++) {

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which interactions of a heavy owner become centroids, and the effect of coincident centroids. */
 
-#include "unit.h"
-
 #include "units_internal.h"
 #include "units_world.h"
-
-FREES(eqp_units, eqp_units_free)
 
 enum { OWNERS = 60, INTERACTIONS = 2000, PER_OWNER = 23 };
 

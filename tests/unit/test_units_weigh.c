@@ -2,10 +2,7 @@
 /* Weighing owners from all or some of their interactions, and the statistics of sizes. */
 
 #include "slow.h"
-#include "unit.h"
 #include "units_world.h"
-
-FREES(eqp_units, eqp_units_free)
 
 enum { OWNERS = 3000, PARTS = 50 };
 
@@ -125,14 +122,12 @@ TEST(estimates_do_not_depend_on_the_order_of_owners)
 TEST(an_estimated_weight_still_gives_units_that_cover)
 {
     FREED_BY(world_free) struct world w = world_create(200, 50);
-    eqp_units_options options = eqp_units_options_defaults();
-    FREED(eqp_units) *units = NULL;
+    eqp_units_options options = world_options(EQP_SAMPLE_STRIDE, 500);
     int64_t interactions = 0;
 
     w.weighted = true;
     options.weigh_rate = 0.05;
-    options.units = 500;
-    assert_ok(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units));
+    FREED(eqp_units) *units = world_units(&w, &options);
     for (int64_t u = 0; u < eqp_units_count(units); u++) {
         const eqp_unit unit = world_unit(units, u);
         interactions += unit.interactions;

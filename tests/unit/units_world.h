@@ -4,14 +4,14 @@
 #ifndef UNITS_WORLD_H
 #define UNITS_WORLD_H
 
+#include "unit.h"
+
 #include <equipoise/more/random.h>
 #include <equipoise/units.h>
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
+FREES(eqp_units, eqp_units_free)
 
+enum { NSTRATEGIES = EQP_SAMPLE_STRIDE + 1 };
 enum { WORLD_BATCH = 64, WORLD_SEED = 77, WORLD_CLUMPS = 5 };
 
 struct world {
@@ -96,9 +96,7 @@ static inline struct world world_create(int64_t n, int64_t least)
 
     w.id = malloc((size_t)(n + 1) * sizeof *w.id);
     w.total = malloc((size_t)(n + 1) * sizeof *w.total);
-    if (!w.id || !w.total) {
-        abort();
-    }
+    assert_true(w.id && w.total);
     for (int64_t i = 0; i < n; i++) {
         double u = eqp_random_uniform(WORLD_SEED + 5, (uint64_t)i, 0);
         w.id[i] = 5 + 3 * i;
@@ -126,10 +124,16 @@ static inline eqp_unit world_unit(const eqp_units *units, int64_t i)
 {
     eqp_unit unit;
 
-    if (eqp_units_get(units, i, &unit) != EQP_OK) {
-        abort();
-    }
+    assert_ok(eqp_units_get(units, i, &unit));
     return unit;
+}
+
+static inline eqp_units *world_units(struct world *w, const eqp_units_options *options)
+{
+    eqp_units *units = NULL;
+
+    assert_ok(eqp_units_create_serial(w->n, w->id, world_enumerate, w, options, &units));
+    return units;
 }
 
 static inline int64_t world_interactions(const struct world *w)
