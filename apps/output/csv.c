@@ -8,11 +8,8 @@
 #include <unistd.h>
 
 struct eqp_csv {
-    eqp_output *file;
-    int ncolumns;
-    char **column;
-    off_t published; /* bytes under the final name; 0: it has none yet */
-    bool finished;
+    eqp_output *file; /* NULL: finished */
+    off_t published;  /* bytes under the final name; 0: it has none yet */
 };
 
 static void write_text(FILE *stream, const char *text)
@@ -78,54 +75,24 @@ static void write_field(FILE *stream, const eqp_field *field)
 
 int eqp_csv_create(const char *path, int ncolumns, const char *const *column, eqp_csv **csv, eqp_message *message)
 {
-    EQP_REQUIRE(path && column && csv);
-    eqp_csv *c;
-    int code = ncolumns < 1 ? EQP_ERR_ARGUMENT : eqp_array_create(&c, 1, sizeof *c);
+    eqp_csv *c = NULL;
+    int code;
 
-    if (code) {
-        return code;
-    }
-    code = eqp_array_create(&c->column, ncolumns, sizeof *c->column);
-    if (code) {
-        goto fail;
-    }
-    c->ncolumns = ncolumns;
-    for (int i = 0; i < ncolumns; i++) {
-        c->column[i] = column[i] ? strdup(column[i]) : NULL;
-        if (!c->column[i]) {
-            code = column[i] ? EQP_ERR_MEMORY : EQP_ERR_ARGUMENT;
-            goto fail;
-        }
-    }
-    code = eqp_output_create(path, &c->file, message);
-    if (code) {
-        goto fail;
-    }
+    EQP_TRY(eqp_array_create(&c, 1, sizeof *c));
+    EQP_TRY(eqp_output_create(path, &c->file, message));
     for (int i = 0; i < ncolumns; i++) {
         write_text(eqp_output_stream(c->file), column[i]);
         (void)fputc(i + 1 < ncolumns ? ',' : '\n', eqp_output_stream(c->file));
     }
     *csv = c;
     return EQP_OK;
-fail:
+done:
     eqp_csv_free(c);
     return code;
 }
 
 int eqp_csv_add(eqp_csv *csv, int n, const eqp_field *field)
 {
-    EQP_REQUIRE(csv && field);
-    if (csv->finished) {
-        return EQP_ERR_STATE;
-    }
-    if (n != csv->ncolumns) {
-        return EQP_ERR_ARGUMENT;
-    }
-    for (int i = 0; i < n; i++) {
-        if (field[i].name && strcmp(field[i].name, csv->column[i]) != 0) {
-            return EQP_ERR_ARGUMENT;
-        }
-    }
     for (int i = 0; i < n; i++) {
         write_field(eqp_output_stream(csv->file), &field[i]);
         (void)fputc(i + 1 < n ? ',' : '\n', eqp_output_stream(csv->file));
@@ -135,14 +102,8 @@ int eqp_csv_add(eqp_csv *csv, int n, const eqp_field *field)
 
 int eqp_csv_publish(eqp_csv *csv, eqp_message *message)
 {
-    EQP_REQUIRE(csv);
-    int fd, code;
+    const int fd = eqp_output_descriptor(csv->file), code = eqp_output_publish(csv->file, message);
 
-    if (csv->finished) {
-        return EQP_ERR_STATE;
-    }
-    fd = eqp_output_descriptor(csv->file);
-    code = eqp_output_publish(csv->file, message);
     if (code == EQP_OK) {
         csv->published = lseek(fd, 0, SEEK_CUR);
     } else if (csv->published > 0 && ftruncate(fd, csv->published) != 0) {
@@ -153,25 +114,16 @@ int eqp_csv_publish(eqp_csv *csv, eqp_message *message)
 
 int eqp_csv_finish(eqp_csv *csv, eqp_message *message)
 {
-    EQP_REQUIRE(csv);
-    if (csv->finished) {
-        return EQP_ERR_STATE;
-    }
     eqp_output *file = csv->file;
+
     csv->file = NULL;
-    csv->finished = true;
     return eqp_output_commit(file, message);
 }
 
 void eqp_csv_free(eqp_csv *csv)
 {
-    if (!csv) {
-        return;
+    if (csv) {
+        eqp_output_discard(csv->file);
+        free(csv);
     }
-    eqp_output_discard(csv->file);
-    for (int i = 0; i < csv->ncolumns; i++) {
-        free(csv->column[i]);
-    }
-    free(csv->column);
-    free(csv);
 }

@@ -16,44 +16,22 @@ struct eqp_report {
     int64_t nsteps;
 };
 
-/* The function that may set a key. Streamed keys are written as they come, before all other keys. */
-typedef enum key_owner { FREE_KEY, OWN_FUNCTION, STREAMED } key_owner;
-
-/* Every key of the schema in the order of the file; a key that is not here belongs to the application. */
-static const struct key {
-    const char *name;
-    key_owner owner;
-    eqp_field_type type; /* for those that eqp_report_set() sets */
-} keys[] = {
-    {"schema", STREAMED, EQP_FIELD_COUNT},
-    {"app", STREAMED, EQP_FIELD_TEXT},
-    {"version", STREAMED, EQP_FIELD_TEXT},
-    {"steps", STREAMED, EQP_FIELD_COUNT},
-    {"command", FREE_KEY, EQP_FIELD_TEXT},
-    {"seed", FREE_KEY, EQP_FIELD_COUNT},
-    {"ranks", FREE_KEY, EQP_FIELD_COUNT},
-    {"particles", FREE_KEY, EQP_FIELD_COUNT},
-    {"interactions", FREE_KEY, EQP_FIELD_COUNT},
-    {"interactions_by_kind", OWN_FUNCTION, EQP_FIELD_COUNT},
-    {"cost_seconds_by_kind", OWN_FUNCTION, EQP_FIELD_REAL},
-    {"model", OWN_FUNCTION, EQP_FIELD_REAL},
-    {"compare", OWN_FUNCTION, EQP_FIELD_COUNT},
-};
-#define NKEYS (sizeof keys / sizeof keys[0])
-
-static bool is_name(const char *name)
-{
-    if (!name || !*name) {
-        return false;
-    }
-    for (size_t length; *name; name += length) {
-        length = eqp_utf8_length(name);
-        if (length == 0) {
-            return false;
-        }
-    }
-    return true;
-}
+/* The keys of the schema in the order of the file; the first ones are written as they come. Other keys belong to the
+ * app. */
+static const char *const keys[] = {"schema",
+                                   "app",
+                                   "version",
+                                   "steps",
+                                   "command",
+                                   "seed",
+                                   "ranks",
+                                   "particles",
+                                   "interactions",
+                                   "interactions_by_kind",
+                                   "cost_seconds_by_kind",
+                                   "model",
+                                   "compare"};
+enum { STREAMED = 4 };
 
 /* NULL without memory. A file name of the user may be in any encoding; that must not cost the report. */
 static json_t *text_to_json(const char *text)
@@ -78,15 +56,14 @@ static json_t *counts_to_json(int64_t n, const int64_t *count)
     return list;
 }
 
-static json_t *make_row(int n, const eqp_field *field, int *code);
+static json_t *make_row(int n, const eqp_field *field);
 
 static json_t *list_to_json(int n, int nfields, const eqp_field *field)
 {
     json_t *list = json_array();
 
     for (int i = 0; i < n && list; i++) {
-        int code;
-        if (json_array_append_new(list, make_row(nfields, field + (size_t)i * (size_t)nfields, &code))) {
+        if (json_array_append_new(list, make_row(nfields, field + (size_t)i * (size_t)nfields))) {
             json_decref(list);
             list = NULL;
         }
@@ -121,7 +98,7 @@ static int put(json_t *object, const char *name, json_t *value)
 
 static int put_field(json_t *object, const eqp_field *field)
 {
-    return is_name(field->name) ? put(object, field->name, field_to_json(field)) : EQP_ERR_ARGUMENT;
+    return put(object, field->name, field_to_json(field));
 }
 
 /* Writes the text of a value, without its first bytes, whole or not at all. */
@@ -166,7 +143,6 @@ done:
 
 int eqp_report_create(const char *app, const char *dir, eqp_report **report, eqp_message *message)
 {
-    EQP_REQUIRE(app && dir && report);
     eqp_report *r = NULL;
     int code;
 
@@ -174,8 +150,8 @@ int eqp_report_create(const char *app, const char *dir, eqp_report **report, eqp
     r->root = json_object();
     r->dir = strdup(dir);
     EQP_TRY(r->root && r->dir ? EQP_OK : EQP_ERR_MEMORY);
-    for (size_t k = 0; k < NKEYS; k++) {
-        EQP_TRY(keys[k].owner == STREAMED ? EQP_OK : put(r->root, keys[k].name, json_null()));
+    for (size_t k = STREAMED; k < sizeof keys / sizeof keys[0]; k++) {
+        EQP_TRY(put(r->root, keys[k], json_null()));
     }
     EQP_TRY(put(r->root, "interactions_by_kind", json_object()));
     EQP_TRY(put(r->root, "cost_seconds_by_kind", json_object()));
@@ -201,69 +177,40 @@ void eqp_report_free(eqp_report *report)
 
 int eqp_report_set(eqp_report *report, eqp_field field)
 {
-    EQP_REQUIRE(report);
-    for (size_t k = 0; k < NKEYS && field.name; k++) {
-        if (strcmp(field.name, keys[k].name) == 0 && (keys[k].owner != FREE_KEY || keys[k].type != field.type)) {
-            return EQP_ERR_ARGUMENT;
-        }
-    }
     return put_field(report->root, &field);
-}
-
-int eqp_report_set_counts(eqp_report *report, const char *name, int64_t n, const int64_t *count)
-{
-    EQP_REQUIRE(report && (count || n == 0));
-    int code = is_name(name) && n >= 0 ? EQP_OK : EQP_ERR_ARGUMENT;
-
-    for (size_t k = 0; k < NKEYS && !code; k++) {
-        code = strcmp(name, keys[k].name) == 0 ? EQP_ERR_ARGUMENT : EQP_OK;
-    }
-    return code ? code : put(report->root, name, counts_to_json(n, count));
 }
 
 int eqp_report_set_interactions(eqp_report *report, const char *kind, int64_t count)
 {
-    EQP_REQUIRE(report);
-    eqp_field field = eqp_field_count(kind, count);
+    const eqp_field field = eqp_field_count(kind, count);
 
     return put_field(json_object_get(report->root, "interactions_by_kind"), &field);
 }
 
 int eqp_report_set_cost(eqp_report *report, const char *kind, double seconds)
 {
-    EQP_REQUIRE(report);
-    eqp_field field = eqp_field_real(kind, seconds);
+    const eqp_field field = eqp_field_real(kind, seconds);
 
     return put_field(json_object_get(report->root, "cost_seconds_by_kind"), &field);
 }
 
-/* A new object of fields; NULL and a code where there is none. */
-static json_t *make_row(int n, const eqp_field *field, int *code)
+/* A new object of fields; NULL without memory. */
+static json_t *make_row(int n, const eqp_field *field)
 {
     json_t *row = json_object();
 
-    *code = row ? EQP_OK : EQP_ERR_MEMORY;
-    for (int i = 0; i < n && !*code; i++) {
-        if (field[i].name && json_object_get(row, field[i].name)) {
-            *code = EQP_ERR_ARGUMENT;
-        } else {
-            *code = put_field(row, &field[i]);
+    for (int i = 0; i < n && row; i++) {
+        if (put_field(row, &field[i])) {
+            json_decref(row);
+            row = NULL;
         }
-    }
-    if (*code) {
-        json_decref(row);
-        return NULL;
     }
     return row;
 }
 
 int eqp_report_set_group(eqp_report *report, const char *name, int n, const eqp_field *field)
 {
-    EQP_REQUIRE(report && name && (field || n == 0));
-    int code;
-    json_t *group = make_row(n, field, &code);
-
-    return group ? put(report->root, name, group) : code;
+    return put(report->root, name, make_row(n, field));
 }
 
 int eqp_report_set_model(eqp_report *report, double rmse, double rank_correlation)
@@ -275,28 +222,19 @@ int eqp_report_set_model(eqp_report *report, double rmse, double rank_correlatio
 
 int eqp_report_add_step(eqp_report *report, int n, const eqp_field *field)
 {
-    EQP_REQUIRE(report && (field || n == 0));
-    int code = report->file ? EQP_OK : EQP_ERR_STATE;
-    json_t *row = code ? NULL : make_row(n, field, &code);
+    json_t *row = make_row(n, field);
+    const int code = write_value(report, report->nsteps > 0 ? ",\n    " : "\n    ", row, 0, 0);
 
-    if (row) {
-        code = write_value(report, report->nsteps > 0 ? ",\n    " : "\n    ", row, 0, 0);
-        json_decref(row);
-    }
+    json_decref(row);
     report->nsteps += code == EQP_OK;
     return code;
 }
 
 int eqp_report_add_compare(eqp_report *report, int n, const eqp_field *field)
 {
-    EQP_REQUIRE(report && (field || n == 0));
-    int code = report->file ? EQP_OK : EQP_ERR_STATE;
-    json_t *row = code ? NULL : make_row(n, field, &code);
+    json_t *compare = json_object_get(report->root, "compare");
 
-    if (row && json_array_append_new(json_object_get(report->root, "compare"), row)) {
-        code = EQP_ERR_MEMORY;
-    }
-    return code;
+    return json_array_append_new(compare, make_row(n, field)) ? EQP_ERR_MEMORY : EQP_OK;
 }
 
 static eqp_field json_to_field(const char *name, const json_t *value)
@@ -378,13 +316,11 @@ done:
 
 int eqp_report_finish(eqp_report *report, eqp_message *message)
 {
-    EQP_REQUIRE(report);
     json_t *compare = json_object_get(report->root, "compare");
     eqp_output *file = NULL;
     char *path = NULL;
     int code;
 
-    EQP_TRY(report->file ? EQP_OK : EQP_ERR_STATE);
     path = eqp__report_file_join(report->dir, "compare.csv");
     EQP_TRY(path ? EQP_OK : EQP_ERR_MEMORY);
     EQP_TRY(json_array_size(compare) > 0 ? write_rows(compare, path, message) : EQP_OK);

@@ -21,9 +21,8 @@ struct eqp_table {
 
 int eqp_table_create(int ncolumns, const char *const *header, eqp_table **table)
 {
-    EQP_REQUIRE(header && table);
-    eqp_table *t;
-    int code = ncolumns < 1 ? EQP_ERR_ARGUMENT : eqp_array_create(&t, 1, sizeof *t);
+    eqp_table *t = NULL;
+    int code = eqp_array_create(&t, 1, sizeof *t);
 
     if (code) {
         return code;
@@ -42,7 +41,6 @@ int eqp_table_create(int ncolumns, const char *const *header, eqp_table **table)
 
 int eqp_table_cell(eqp_table *table, const char *format, ...)
 {
-    EQP_REQUIRE(table && format);
     va_list arguments;
     char *text;
     int length;
@@ -165,7 +163,6 @@ static int make_lines(const eqp_table *table, layout *columns, char **text)
 
 int eqp_table_text(const eqp_table *table, char **text)
 {
-    EQP_REQUIRE(table && text);
     layout *columns = NULL;
     int code = eqp_array_create(&columns, table->ncolumns, sizeof *columns);
 
@@ -176,7 +173,6 @@ int eqp_table_text(const eqp_table *table, char **text)
 
 int eqp_table_take(eqp_table *table, char **text)
 {
-    EQP_REQUIRE(table && text);
     layout *columns = NULL;
     int code = eqp_array_create(&columns, table->ncolumns, sizeof *columns);
 

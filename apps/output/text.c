@@ -75,7 +75,6 @@ static bool is_directory(const char *path)
 
 int eqp_report_directory(const char *dir, eqp_message *message)
 {
-    EQP_REQUIRE(dir);
     char *path = NULL;
     int code = EQP_OK;
 
@@ -112,29 +111,22 @@ static void format_time(double seconds, size_t size, char *text)
     }
 }
 
-int eqp_progress_format(const eqp_progress *progress, size_t size, char *text)
+void eqp_progress_format(const eqp_progress *progress, size_t size, char *text)
 {
-    EQP_REQUIRE(progress && text);
+    const double fraction = progress->total > 0 ? (double)progress->done / (double)progress->total : 1.0;
+    const double seconds = fmax(0.0, progress->elapsed_seconds); /* clocks may go back */
+    const int full = progress->done == progress->total ? progress->width : (int)(fraction * progress->width);
     char bar[WIDEST_BAR + 1], elapsed[40], left[48] = "", ahead[40];
-    double fraction;
-    int full;
 
-    if (size < 1 || progress->width < 1 || progress->width > WIDEST_BAR || progress->done < 0 ||
-        progress->done > progress->total || !isfinite(progress->elapsed_seconds) || progress->elapsed_seconds < 0.0) {
-        return EQP_ERR_ARGUMENT;
-    }
-    fraction = progress->total > 0 ? (double)progress->done / (double)progress->total : 1.0;
-    full = progress->done == progress->total ? progress->width : (int)(fraction * progress->width);
     memset(bar, '.', (size_t)progress->width);
     memset(bar, '#', (size_t)full);
     bar[progress->width] = '\0';
-    format_time(progress->elapsed_seconds, sizeof elapsed, elapsed);
+    format_time(seconds, sizeof elapsed, elapsed);
     if (progress->done > 0 && progress->done < progress->total) {
-        format_time(progress->elapsed_seconds * (1.0 / fraction - 1.0), sizeof ahead, ahead);
+        format_time(seconds * (1.0 / fraction - 1.0), sizeof ahead, ahead);
         (void)snprintf(left, sizeof left, ", %s left", ahead);
     }
     (void)snprintf(text, size, "[%s] %lld/%lld %s, %s elapsed%s%s%s", bar, (long long)progress->done,
                    (long long)progress->total, progress->unit, elapsed, left, progress->note ? ", " : "",
                    progress->note ? progress->note : "");
-    return EQP_OK;
 }

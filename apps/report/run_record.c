@@ -452,7 +452,7 @@ static int add_peaks(app_record *record)
         code = EQP_ERR_MPI;
     }
     if (code == EQP_OK && record->report != NULL) {
-        code = eqp_report_set_counts(record->report, "peak_bytes", record->nranks, peak);
+        code = eqp_report_set(record->report, eqp_field_counts("peak_bytes", record->nranks, peak));
     }
     free(peak);
     return code;

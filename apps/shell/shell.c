@@ -340,10 +340,9 @@ static void show_progress(const app_run *run, int64_t first, double begin)
         return;
     }
     snprintf(note, sizeof note, "imbalance %.1f%%", 100.0 * run->now->imbalance_measured);
-    if (eqp_progress_format(&progress, sizeof line, line) == EQP_OK) {
-        fprintf(stderr, "\r\033[K%s%s", line, progress.done == progress.total ? "\n" : "");
-        fflush(stderr);
-    }
+    eqp_progress_format(&progress, sizeof line, line);
+    fprintf(stderr, "\r\033[K%s%s", line, progress.done == progress.total ? "\n" : "");
+    fflush(stderr);
 }
 
 /* Signals reach ranks at different times; all ranks stop once one has a signal. */

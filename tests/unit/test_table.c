@@ -24,7 +24,6 @@ TEST(a_table_is_aligned)
     eqp_table_free(table);
     eqp_table_free(NULL);
     free(text);
-    assert_refused(eqp_table_create(0, header, &table));
     assert_ok(eqp_table_create(2, (const char *const[]){"a", "bcd"}, &table));
     assert_ok(eqp_table_text(table, &text));
     assert_string_equal(text, "a  bcd\n-  ---\n");
@@ -59,38 +58,26 @@ TEST(progress_shows_share_and_time)
     eqp_progress p = {12, 40, 30.0, 10, "step", "imbalance 2 %"};
     char text[200];
 
-    assert_ok(eqp_progress_format(&p, sizeof text, text));
+    eqp_progress_format(&p, sizeof text, text);
     assert_string_equal(text, "[###.......] 12/40 step, 0:30 elapsed, 1:10 left, imbalance 2 %");
     p.done = 0;
     p.note = NULL;
-    assert_ok(eqp_progress_format(&p, sizeof text, text));
+    eqp_progress_format(&p, sizeof text, text);
     assert_string_equal(text, "[..........] 0/40 step, 0:30 elapsed");
     p.done = 40;
     p.elapsed_seconds = 3725.0;
-    assert_ok(eqp_progress_format(&p, sizeof text, text));
+    eqp_progress_format(&p, sizeof text, text);
     assert_string_equal(text, "[##########] 40/40 step, 1:02:05 elapsed");
     p.done = 39;
     p.elapsed_seconds = 1e300;
-    assert_ok(eqp_progress_format(&p, sizeof text, text));
+    eqp_progress_format(&p, sizeof text, text);
     assert_true(strncmp(text, "[#########.] 39/40", 18) == 0);
     p.done = p.total = 0;
     p.elapsed_seconds = 0.0;
-    assert_ok(eqp_progress_format(&p, sizeof text, text));
+    eqp_progress_format(&p, sizeof text, text);
     assert_string_equal(text, "[##########] 0/0 step, 0:00 elapsed");
-    assert_ok(eqp_progress_format(&p, 5, text));
+    eqp_progress_format(&p, 5, text);
     assert_string_equal(text, "[###");
-}
-
-TEST(impossible_progress_is_refused)
-{
-    const eqp_progress bad[] = {{-1, 4, 0.0, 10, "s", NULL}, {5, 4, 0.0, 10, "s", NULL}, {1, 4, NAN, 10, "s", NULL},
-                                {1, 4, -1.0, 10, "s", NULL}, {1, 4, 0.0, 0, "s", NULL},  {1, 4, 0.0, 101, "s", NULL}};
-    char text[20] = "old";
-
-    for (int i = 0; i < COUNT_OF(bad); i++) {
-        assert_refused(eqp_progress_format(&bad[i], sizeof text, text));
-    }
-    assert_string_equal(text, "old");
 }
 
 static int whole_table(void *unused)
