@@ -68,38 +68,29 @@ static double *doubles(int64_t n)
 
 static void allocate(bh_set *set, int64_t n)
 {
-    set->n = n;
-    for (int a = 0; a < 5; a++) {
+    *set = (bh_set){.n = n};
+    for (int a = 0; a < BH_SET_COLUMNS; a++) {
         set->column[a] = doubles(n);
     }
-    set->key = calloc((size_t)n + 1, sizeof(*set->key));
-    assert_non_null(set->key);
 }
 
 /* By key, equal keys by place. */
 static void sort(bh_set *set)
 {
     int64_t *order = calloc(2 * (size_t)set->n + 1, sizeof(*order)), *id = order + set->n;
-    double *old = doubles(set->n);
     assert_non_null(order);
     for (int64_t i = 0; i < set->n; i++) {
         id[i] = i;
     }
     assert_int_equal(bh_order(set->n, set->key, id, order), EQP_OK);
-    for (int a = 0; a < 5; a++) {
-        memcpy(old, set->column[a], (size_t)set->n * sizeof(*old));
+    for (int a = 0; a < BH_SET_COLUMNS; a++) {
+        double *old = set->column[a];
+        set->column[a] = doubles(set->n);
         for (int64_t i = 0; i < set->n; i++) {
-            set->column[a][i] = old[order[i]];
+            memcpy(&set->column[a][i], &old[order[i]], sizeof(*old));
         }
+        free(old);
     }
-    uint64_t *key = calloc((size_t)set->n + 1, sizeof(*key));
-    assert_non_null(key);
-    for (int64_t i = 0; i < set->n; i++) {
-        key[i] = set->key[order[i]];
-    }
-    free(set->key);
-    set->key = key;
-    free(old);
     free(order);
 }
 
@@ -107,8 +98,6 @@ void bh_set_make(enum bh_set_kind kind, int64_t n, uint64_t seed, bh_set *set)
 {
     double lo[3] = {0, 0, 0}, hi[3] = {0, 0, 0};
     allocate(set, n);
-    set->bare = false;
-    set->drift = 0;
     for (int64_t i = 0; i < n; i++) {
         double p[3];
         place(kind, n, i, seed, p);
@@ -127,10 +116,9 @@ void bh_set_make(enum bh_set_kind kind, int64_t n, uint64_t seed, bh_set *set)
 
 void bh_set_free(bh_set *set)
 {
-    for (int a = 0; a < 5; a++) {
+    for (int a = 0; a < BH_SET_COLUMNS; a++) {
         free(set->column[a]);
     }
-    free(set->key);
 }
 
 int64_t bh_set_drift(const bh_set *set, double drift, bh_tree *tree)
@@ -227,10 +215,9 @@ static void deal(const bh_set *set, int64_t ncuts, const uint64_t *cut, int nran
         part->interval[part->nintervals++] = (bh_interval){begin, end};
         for (; at < set->n && set->key[at] < end; at++) {
             const int64_t to = part->set.n++;
-            for (int a = 0; a < 5; a++) {
-                part->set.column[a][to] = set->column[a][at];
+            for (int a = 0; a < BH_SET_COLUMNS; a++) {
+                memcpy(&part->set.column[a][to], &set->column[a][at], sizeof(double));
             }
-            part->set.key[to] = set->key[at];
         }
     }
     assert_int_equal(at, set->n);

@@ -9,15 +9,17 @@
 
 enum bh_set_kind { BH_UNIFORM, BH_CLUSTERED, BH_PLANAR, BH_LINEAR, BH_FAR, BH_REPEATED, BH_COINCIDENT, BH_SET_KINDS };
 
+enum { BH_SET_COLUMNS = 6 };
+
 typedef struct bh_set {
     int64_t n;
     union {
         struct {
             double *x, *y, *z, *m, *accel;
+            uint64_t *key;
         };
-        double *column[5];
+        double *column[BH_SET_COLUMNS]; /* all words of 8 bytes */
     };
-    uint64_t *key;
     bh_box box;
     bool bare;    /* trees of the set have no moments; false after bh_set_make() */
     double drift; /* sides of the root cube by which particles of its trees have drifted at most, most of them by much
