@@ -106,9 +106,7 @@ static int write_value(eqp_report *report, const char *before, const json_t *val
 {
     char *text = value ? json_dumps(value, flags | JSON_ENCODE_ANY) : NULL;
 
-    if (!text) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP_CHECK(!text ? EQP_ERR_MEMORY : EQP_OK);
     (void)fprintf(eqp_output_stream(report->file), "%s%s", before, text + without);
     free(text);
     return EQP_OK;

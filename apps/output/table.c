@@ -49,9 +49,7 @@ int eqp_table_cell(eqp_table *table, const char *format, ...)
     length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
     text = length < 0 ? NULL : malloc((size_t)length + 1);
-    if (!text) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP_CHECK(!text ? EQP_ERR_MEMORY : EQP_OK);
     va_start(arguments, format);
     (void)vsnprintf(text, (size_t)length + 1, format, arguments);
     va_end(arguments);
@@ -139,9 +137,7 @@ static int make_lines(const eqp_table *table, layout *columns, char **text)
     FILE *stream = open_memstream(&lines, &size);
     int code;
 
-    if (!stream) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP_CHECK(!stream ? EQP_ERR_MEMORY : EQP_OK);
     find_layout(table, nrows, columns);
     if (!table->columns) {
         put_row(table, 0, columns, stream);

@@ -82,9 +82,7 @@ int eqp_report_directory(const char *dir, eqp_message *message)
     if (is_directory(dir) || eqp_output_target(dir, &path, NULL) || !path) {
         path = strdup(dir);
     }
-    if (!path) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP_CHECK(!path ? EQP_ERR_MEMORY : EQP_OK);
     /* Folders above it first, each time up to the next slash; a leading slash names no folder. */
     for (char *slash = path[0] ? strchr(path + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';

@@ -188,13 +188,9 @@ int app_parse_word_list(const char *text, int *n, char ***words, eqp_message *me
     size_t pointers = (size_t)count * sizeof(char *), length = strlen(text) + 1;
     char **list, *letters;
 
-    if (count == 0) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP_CHECK(count == 0 ? EQP_ERR_ARGUMENT : EQP_OK);
     list = malloc(pointers + length);
-    if (!list) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP_CHECK(!list ? EQP_ERR_MEMORY : EQP_OK);
     letters = (char *)(list + count);
     memcpy(letters, text, length);
     for (int i = 0; i < count; i++) {

@@ -328,9 +328,7 @@ int app_options_help(const app_command_line *line, char **text)
     FILE *stream = open_memstream(&lines, &size);
     int broken;
 
-    if (!stream) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP_CHECK(!stream ? EQP_ERR_MEMORY : EQP_OK);
     (void)fprintf(stream, "Usage: %s", line->program);
     if (line->positional) {
         (void)fprintf(stream, " [%s]%s", line->positional, line->positional_room > 0 ? "..." : "");

@@ -118,9 +118,7 @@ static int read_number(const char *text, size_t length, double *number)
 {
     char digits[64];
 
-    if (length >= sizeof digits) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP_CHECK(length >= sizeof digits ? EQP_ERR_ARGUMENT : EQP_OK);
     memcpy(digits, text, length);
     digits[length] = '\0';
     return eqp_read_real(digits, 0.0, true, 0x1p60, number, NULL);

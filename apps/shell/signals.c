@@ -66,9 +66,7 @@ int app_signals_install(void)
 {
     struct sigaction action;
 
-    if (installed) {
-        return EQP_ERR_STATE;
-    }
+    EQP_CHECK(installed ? EQP_ERR_STATE : EQP_OK);
     memset(&action, 0, sizeof action);
     action.sa_handler = take_note;
     /* Reads and writes that a signal meets go on: only the main loop reacts. */
@@ -76,9 +74,7 @@ int app_signals_install(void)
     (void)sigemptyset(&action.sa_mask);
     pending = 0;
     expendable = 0;
-    if (sigaction(SIGINT, &action, &old_interrupt)) {
-        return EQP_ERR_INTERNAL;
-    }
+    EQP_CHECK(sigaction(SIGINT, &action, &old_interrupt) ? EQP_ERR_INTERNAL : EQP_OK);
     if (sigaction(SIGTERM, &action, &old_terminate)) {
         (void)sigaction(SIGINT, &old_interrupt, NULL);
         return EQP_ERR_INTERNAL;

@@ -59,9 +59,7 @@ static int take_line(const char *line, int64_t *capacity, app_words *words)
 
     for (const char *at = line; *at != '\0' && *at != '\n'; at += DIGITS) {
         memcpy(digits, at, strnlen(at, DIGITS));
-        if (strspn(digits, "0123456789abcdef") != DIGITS) {
-            return EQP_ERR_FORMAT;
-        }
+        EQP_CHECK(strspn(digits, "0123456789abcdef") != DIGITS ? EQP_ERR_FORMAT : EQP_OK);
         EQP_CHECK(eqp_array_reserve(&words->word, capacity, words->n + 1, sizeof *words->word));
         words->word[words->n++] = strtoull(digits, NULL, 16);
     }

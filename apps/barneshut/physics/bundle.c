@@ -297,9 +297,7 @@ int bh_bundle_open(bh_tree *tree, const void *data, size_t bytes, int64_t n, bh_
 {
     const unsigned char *from = data;
     bundle_head head;
-    if ((uintptr_t)data % sizeof(double) != 0) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP_CHECK((uintptr_t)data % sizeof(double) != 0 ? EQP_ERR_ARGUMENT : EQP_OK);
     if (bytes < sizeof(head)) {
         return EQP_ERR_FORMAT;
     }

@@ -29,9 +29,7 @@ int bh_box_enclosing(const double lo[3], const double hi[3], bh_box *box)
 {
     double extent = 0, magnitude = 0;
     for (int k = 0; k < 3; k++) {
-        if (!isfinite(lo[k]) || !isfinite(hi[k])) {
-            return EQP_ERR_DATA;
-        }
+        EQP_CHECK(!isfinite(lo[k]) || !isfinite(hi[k]) ? EQP_ERR_DATA : EQP_OK);
         if (lo[k] > hi[k]) {
             return EQP_ERR_ARGUMENT;
         }
@@ -39,9 +37,7 @@ int bh_box_enclosing(const double lo[3], const double hi[3], bh_box *box)
         magnitude = fmax(magnitude, fmax(fabs(lo[k]), fabs(hi[k])));
     }
     const double least = fmax(extent, magnitude * BH_BOX_RESOLUTION);
-    if (least > DBL_MAX / 16) {
-        return EQP_ERR_DATA;
-    }
+    EQP_CHECK(least > DBL_MAX / 16 ? EQP_ERR_DATA : EQP_OK);
     int exponent = 1;
     if (least > 0) {
         /* 2^exponent > least >= 2^(exponent - 1); far below that even a quarter of a deepest cell would underflow. */
@@ -246,14 +242,10 @@ int bh__families_reserve(bh_tree *tree, int64_t nfamilies)
     }
     const int64_t capacity = nfamilies + nfamilies / 4 + 64;
     const int64_t kept = tree->nfamilies < tree->family_capacity ? tree->nfamilies : tree->family_capacity;
-    if (nfamilies > INT32_MAX) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP_CHECK(nfamilies > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
     /* realloc() does not keep the alignment. */
     bh_family *larger = aligned_alloc(_Alignof(bh_family), (size_t)capacity * sizeof(*larger));
-    if (larger == NULL) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP_CHECK(larger == NULL ? EQP_ERR_MEMORY : EQP_OK);
     if (kept > 0) {
         memcpy(larger, tree->family, (size_t)kept * sizeof(*larger));
     }

@@ -110,9 +110,7 @@ int bh_tree_check(const bh_tree *tree)
         end = cell->key + bh__span(cell->level);
         first += cell->count;
     }
-    if (first != s->nlocal) {
-        return EQP_ERR_INTERNAL;
-    }
+    EQP_CHECK(first != s->nlocal ? EQP_ERR_INTERNAL : EQP_OK);
     if (tree->root < 0) {
         return EQP_OK;
     }

@@ -63,9 +63,7 @@ static int share_particles(const bh_generator *generator, clusters *all)
     double *end = malloc((size_t)all->n * sizeof *end);
     double total = 0.0;
 
-    if (end == NULL) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP_CHECK(end == NULL ? EQP_ERR_MEMORY : EQP_OK);
     for (int64_t h = 0; h < all->n; h++) {
         bh__draw draw = bh__draw_begin(generator, BH_DRAW_HALO, h);
         total += draw_mass(generator, &draw);
@@ -86,9 +84,7 @@ static int open_clusters(const bh_generator *generator, void **state)
     int64_t n = (int64_t)generator->value[BH_CLUSTERS_HALOES];
     clusters *all = malloc(sizeof *all + (size_t)n * sizeof(halo));
 
-    if (all == NULL) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP_CHECK(all == NULL ? EQP_ERR_MEMORY : EQP_OK);
     all->n = n;
     if (share_particles(generator, all) != EQP_OK) {
         free(all);

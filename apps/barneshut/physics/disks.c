@@ -143,9 +143,7 @@ static int open_disks(const bh_generator *generator, void **out)
     disks *state = malloc(sizeof *state);
     double omega2, kappa2;
 
-    if (state == NULL) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP_CHECK(state == NULL ? EQP_ERR_MEMORY : EQP_OK);
     state->bulge = bh__sphere_make(true, BULGE_SCALE, BULGE_LIMIT, BULGE_MASS);
     state->halo = bh__sphere_make(true, HALO_SCALE, HALO_LIMIT, HALO_MASS);
     state->step = log(HALO_LIMIT / FIRST_NODE) / (NODES - 1);

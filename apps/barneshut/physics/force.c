@@ -54,9 +54,7 @@ static int choose(const char *name, int *chosen)
             *chosen = i;
         }
         known = known || wanted;
-        if (wanted && !runs_here && !any) {
-            return EQP_ERR_STATE;
-        }
+        EQP_CHECK(wanted && !runs_here && !any ? EQP_ERR_STATE : EQP_OK);
     }
     return known ? EQP_OK : EQP_ERR_UNKNOWN;
 }
@@ -71,9 +69,7 @@ int bh_kernel_create(const char *name, bh_precision precision, bh_kernel **kerne
     }
     /* aligned_alloc() requires a multiple of the alignment, which sizeof is, as the alignment is a member's. */
     made = aligned_alloc(_Alignof(bh_kernel), sizeof *made);
-    if (made == NULL) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP_CHECK(made == NULL ? EQP_ERR_MEMORY : EQP_OK);
     memset(made, 0, sizeof *made);
     made->row = bh_kernel_table[2 * chosen + (precision == BH_MIXED)];
     made->exact = bh_kernel_table[2 * chosen];
@@ -244,9 +240,7 @@ int bh_force(bh_kernel *kernel, const bh_tree *tree, const bh_list *list, double
     bh_frame plain, mixed;
     const plan in_double = {exact, exact, &plain, &plain};
 
-    if (n < 0 || !isfinite(G) || !isfinite(eps)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP_CHECK(n < 0 || !isfinite(G) || !isfinite(eps) ? EQP_ERR_ARGUMENT : EQP_OK);
     frame_in_double(G, eps, list->cutoff, &plain);
     if (kernel->row->precision == BH_DOUBLE || wide ||
         !frame_mixed(kernel->row, tree, G, eps, list->cutoff, &targets, &mixed)) {

@@ -93,9 +93,7 @@ static int graft_family(bh_tree *tree, int64_t number, int64_t parent, const uns
     EQP_CHECK(bh__cells_reserve(tree, tree->ncells + nchild));
     EQP_CHECK(bh__families_reserve(tree, tree->nfamilies + 1));
     bh_cell *cell = &tree->cell[number];
-    if (!read_family(tree, cell, records)) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP_CHECK(!read_family(tree, cell, records) ? EQP_ERR_FORMAT : EQP_OK);
     if (cell->child != BH_ABSENT) {
         const bool same = same_children(tree->cell + cell->child, tree->cell + tree->ncells, nchild);
         return same ? EQP_OK : EQP_ERR_FORMAT;
@@ -160,9 +158,7 @@ static int graft_leaf(bh_tree *tree, int64_t number, int64_t parent, const unsig
     bh_cell *leaf = &tree->cell[number];
     bh_sources *s = &tree->sources;
     EQP_CHECK(bh__sources_reserve(s, s->n + leaf->count));
-    if (!read_leaf(tree, leaf, records)) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP_CHECK(!read_leaf(tree, leaf, records) ? EQP_ERR_FORMAT : EQP_OK);
     if (leaf->first != BH_ABSENT) {
         return same_particles(s, leaf->first, s->n, leaf->count) ? EQP_OK : EQP_ERR_FORMAT;
     }
@@ -181,17 +177,11 @@ static int find_block(const bh_tree *tree, const void *block, size_t bytes, desc
     uint64_t key;
     int64_t id;
     int level;
-    if (bytes < sizeof(id)) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP_CHECK(bytes < sizeof(id) ? EQP_ERR_FORMAT : EQP_OK);
     memcpy(&id, block, sizeof(id));
-    if (!bh__address_of(id, &key, &level)) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP_CHECK(!bh__address_of(id, &key, &level) ? EQP_ERR_FORMAT : EQP_OK);
     *number = find_cell(tree, key, level, way, parent);
-    if (*number < 0 || tree->cell[*number].home < 0) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP_CHECK(*number < 0 || tree->cell[*number].home < 0 ? EQP_ERR_FORMAT : EQP_OK);
     *size = (size_t)bh__block_bytes(tree, &tree->cell[*number]);
     return bytes < *size ? EQP_ERR_FORMAT : EQP_OK;
 }
@@ -217,9 +207,7 @@ int bh_let_graft(bh_tree *tree, int home, const void *block, size_t size)
     size_t fits;
     descent way = {0};
     const int code = find_block(tree, block, size, &way, &number, &parent, &fits);
-    if (code != EQP_OK || size != fits || tree->cell[number].home != home) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP_CHECK(code != EQP_OK || size != fits || tree->cell[number].home != home ? EQP_ERR_FORMAT : EQP_OK);
     return graft_block(tree, number, parent, block);
 }
 

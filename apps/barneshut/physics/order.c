@@ -106,9 +106,7 @@ int bh_order(int64_t n, const uint64_t *key, const int64_t *id, int64_t *order)
         return EQP_OK;
     }
     item *items = malloc(2 * (size_t)n * sizeof *items);
-    if (items == NULL) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP_CHECK(items == NULL ? EQP_ERR_MEMORY : EQP_OK);
     for (int64_t i = 0; i < n; i++) {
         items[i] = (item){key[i], i};
     }

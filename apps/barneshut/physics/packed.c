@@ -134,9 +134,7 @@ int bh_branches_unpack(const bh_tree *tree, int64_t n, const void *bytes, bh_cel
         int64_t id;
         int home, level;
         memcpy(&id, from, sizeof(id));
-        if (!bh__address_of(id, &cell.key, &level)) {
-            return EQP_ERR_FORMAT;
-        }
+        EQP_CHECK(!bh__address_of(id, &cell.key, &level) ? EQP_ERR_FORMAT : EQP_OK);
         cell.level = level;
         cell.place = bh__place(cell.key, level);
         from = bh__unpack_cell(from + sizeof(id), tree, &cell, &home);

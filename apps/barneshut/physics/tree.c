@@ -133,9 +133,7 @@ static int check_input(int64_t n, const uint64_t *key, int nintervals, const bh_
         }
         end = interval[k].end;
         for (; i < n && key[i] < end; i++) {
-            if (key[i] < interval[k].begin || (i > 0 && key[i] < key[i - 1])) {
-                return EQP_ERR_ARGUMENT;
-            }
+            EQP_CHECK(key[i] < interval[k].begin || (i > 0 && key[i] < key[i - 1]) ? EQP_ERR_ARGUMENT : EQP_OK);
         }
     }
     return i == n ? EQP_OK : EQP_ERR_ARGUMENT;
@@ -285,9 +283,7 @@ static void cut_back(bh_tree *tree)
 int bh_tree_drift(bh_tree *tree, const double *x, const double *y, const double *z, int64_t *loose)
 {
     int64_t found = 0;
-    if (tree->bare) {
-        return EQP_ERR_STATE;
-    }
+    EQP_CHECK(tree->bare ? EQP_ERR_STATE : EQP_OK);
     cut_back(tree);
     tree->drifted = true;
     take_places(&tree->sources, x, y, z);
@@ -419,9 +415,7 @@ static int finish_top(bh_tree *tree, int64_t begin)
         for (int k = 0; k < cell->nchild; k++) {
             cell->count += child[k].count;
         }
-        if (bh__is_leaf(tree, cell->count, cell->level)) {
-            return EQP_ERR_ARGUMENT;
-        }
+        EQP_CHECK(bh__is_leaf(tree, cell->count, cell->level) ? EQP_ERR_ARGUMENT : EQP_OK);
         cell->tight = (int16_t)bh__tight_of_children(cell, child);
         bh__moments_of_children(tree, cell, child, &cell->moments);
         bh__family_of(tree, c, &tree->family[cell->family]);

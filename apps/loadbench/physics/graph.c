@@ -62,9 +62,7 @@ int lb__mesh_pair(lb__mesh *mesh, int64_t a, int64_t b)
 {
     int code;
 
-    if (mesh->npairs == LB__MOST_PAIRS) {
-        return EQP_ERR_OVERFLOW;
-    }
+    EQP_CHECK(mesh->npairs == LB__MOST_PAIRS ? EQP_ERR_OVERFLOW : EQP_OK);
     code = eqp_array_reserve(&mesh->pair, &mesh->pair_room, mesh->npairs + 1, sizeof *mesh->pair);
     if (code == EQP_OK) {
         mesh->pair[mesh->npairs][0] = (int32_t)a;

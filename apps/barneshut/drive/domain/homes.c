@@ -111,9 +111,7 @@ int bh_homes_intervals(const bh_homes *homes, int rank, int *n, bh_interval **in
     int count = 0;
     bh_interval *list = malloc((size_t)(homes->n + 1) * sizeof *list);
 
-    if (list == NULL) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP_CHECK(list == NULL ? EQP_ERR_MEMORY : EQP_OK);
     for (int64_t i = 0; i < homes->n; i++) {
         if (homes->rank[i] == rank) {
             list[count++] = (bh_interval){homes->begin[i], homes->begin[i + 1]};
@@ -193,9 +191,7 @@ int bh_homes_snap(bh_homes *homes, MPI_Comm comm, int code, int64_t n, const uin
         eqp_wait_begin();
         const int mpi = MPI_Allreduce(MPI_IN_PLACE, homes->count + at, some, MPI_INT64_T, MPI_SUM, comm);
         eqp_wait_end();
-        if (mpi != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
-        }
+        EQP_CHECK(mpi != MPI_SUCCESS ? EQP_ERR_MPI : EQP_OK);
     }
     if (homes->count[words] > 0) {
         return code != EQP_OK ? code : EQP_ERR_REMOTE;

@@ -31,9 +31,7 @@ static int reserve(bh_particles *p, int64_t n)
     }
     for (int f = 0; f < bh_particles_fields(p->rungs); f++) {
         void *grown = realloc(p->field[f], (size_t)capacity * 8);
-        if (grown == NULL) {
-            return EQP_ERR_MEMORY;
-        }
+        EQP_CHECK(grown == NULL ? EQP_ERR_MEMORY : EQP_OK);
         p->field[f] = grown;
     }
     p->capacity = capacity;
@@ -72,9 +70,7 @@ int bh_particles_permute(bh_particles *p, const int64_t *order)
     /* The spare array receives a field, and the field's old array is the next spare. */
     uint64_t *spare = malloc((size_t)(p->capacity > 0 ? p->capacity : 1) * 8);
 
-    if (spare == NULL) {
-        return EQP_ERR_MEMORY;
-    }
+    EQP_CHECK(spare == NULL ? EQP_ERR_MEMORY : EQP_OK);
     for (int f = 0; f < bh_particles_fields(p->rungs) && p->n > 0; f++) {
         char *old = p->field[f];
         for (int64_t i = 0; i < p->n; i++) {

@@ -201,9 +201,7 @@ static int take(void *user, int64_t first, int64_t count, const void *result, si
         const bh_task_targets t = bh_tasks_targets(tasks, w);
         double *const to[4] = {t.ax, t.ay, t.az, t.pot};
         const size_t size = (size_t)tasks->task[w].group.count * sizeof(double);
-        if (bytes < 4 * size) {
-            return EQP_ERR_FORMAT;
-        }
+        EQP_CHECK(bytes < 4 * size ? EQP_ERR_FORMAT : EQP_OK);
         for (int f = 0; f < 4; f++, from += size) {
             memcpy(to[f], from, size);
         }

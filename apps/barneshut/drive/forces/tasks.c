@@ -338,9 +338,7 @@ static int add_up(const bh_tasks *tasks, int64_t s, const double **at, const dou
 
     for (int64_t k = tasks->sent_first[s]; k < tasks->sent_first[s + 1]; k++) {
         const int r = tasks->sent_rank[k];
-        if (end[r] - at[r] < n) {
-            return EQP_ERR_FORMAT;
-        }
+        EQP_CHECK(end[r] - at[r] < n ? EQP_ERR_FORMAT : EQP_OK);
         for (int64_t i = 0; i < n; i++) {
             sum[i] += at[r][i];
         }
