@@ -135,29 +135,23 @@ static int make_shared(void)
     return code == EQP_OK ? make_units(&shared.world, &shared.units) : code;
 }
 
-int main(void)
+TEST(every_thread_gets_the_result_of_one)
 {
     struct result alone = {0}, result[THREADS] = {{0}};
-    int wrong = 0, nthreads = 0;
 
     note(&alone, make_shared());
     if (alone.code == EQP_OK) {
         (void)work(&alone);
     }
-    if (alone.code != EQP_OK) {
-        (void)fprintf(stderr, "test_threads: %s\n", eqp_error_text(alone.code));
-        return 1;
+    assert_ok(alone.code);
+    for (int t = 0; t < THREADS; t++) {
+        assert_int_equal(pthread_create(&result[t].thread, NULL, work, &result[t]), 0);
     }
-    while (nthreads < THREADS && pthread_create(&result[nthreads].thread, NULL, work, &result[nthreads]) == 0) {
-        nthreads++;
+    for (int t = 0; t < THREADS; t++) {
+        assert_int_equal(pthread_join(result[t].thread, NULL), 0);
+        assert_true(result[t].code == EQP_OK && result[t].digest == alone.digest);
     }
-    for (int t = 0; t < nthreads; t++) {
-        wrong += pthread_join(result[t].thread, NULL) != 0;
-        wrong += result[t].code != EQP_OK || result[t].digest != alone.digest;
-    }
-    (void)printf("%d threads, %d differ from one thread alone\n", nthreads, wrong);
     eqp_units_free(shared.units);
     eqp_kdtree_free(shared.tree);
     world_free(&shared.world);
-    return nthreads == THREADS && wrong == 0 ? 0 : 1;
 }
