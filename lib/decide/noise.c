@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "decide/noise.h"
+#include "decide/policy.h"
 
 #include "base/internal.h"
 

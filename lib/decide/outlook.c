@@ -18,16 +18,22 @@ static double first_age(int bin)
     return (double)(1 << bin);
 }
 
-void eqp__ageing_learn(eqp_ageing *ageing, int64_t age, double rise)
+static int bin_of(double age)
 {
     int bin = 0;
 
+    while (bin < EQP__AGES - 1 && age >= first_age(bin + 1)) {
+        bin++;
+    }
+    return bin;
+}
+
+void eqp__ageing_learn(eqp_ageing *ageing, int64_t age, double rise)
+{
     if (age < 1 || !isfinite(rise)) {
         return;
     }
-    while (bin < EQP__AGES - 1 && age >= (int64_t)1 << (bin + 1)) {
-        bin++;
-    }
+    const int bin = bin_of((double)age);
     ageing->weight[bin] = fmin(ageing->weight[bin] + 1.0, MEMORY);
     ageing->rise[bin] += (rise - ageing->rise[bin]) / ageing->weight[bin];
 }
@@ -91,16 +97,6 @@ typedef struct course {
     double rise[EQP__AGES], now;
 } course;
 
-static int bin_of(double age)
-{
-    int bin = 0;
-
-    while (bin < EQP__AGES - 1 && age >= first_age(bin + 1)) {
-        bin++;
-    }
-    return bin;
-}
-
 static course course_of(const eqp_lives *lives, const eqp_prospect *of)
 {
     course c = {.now = 0.0};
@@ -110,39 +106,23 @@ static course course_of(const eqp_lives *lives, const eqp_prospect *of)
     return c;
 }
 
-static double rise_of(const course *c, int bin)
-{
-    return fmax(c->rise[bin] - c->now, 0.0);
-}
-
-/* Loss in the first `life` steps from an age on, in units of an even step. The first step has none. */
-static double lost_in(const course *c, int64_t age, double life)
-{
-    double at = (double)age + 1.0, sum = 0.0;
-    const double end = (double)age + life;
-
-    while (at < end) {
-        const int bin = bin_of(at);
-        const double until = bin == EQP__AGES - 1 ? end : fmin(end, first_age(bin + 1));
-        sum += rise_of(c, bin) * (until - at);
-        at = until;
-    }
-    return sum;
-}
-
-static double steps_to_lose(const course *c, int64_t age, double price, double most)
+/* Walks the steps from an age on, the first of which loses nothing, until they have lost `price`, in units of an even
+ * step, but at most `most` steps. Returns their number and what they lose. */
+static double walk(const course *c, int64_t age, double most, double price, double *lost)
 {
     double at = (double)age + 1.0;
     const double end = (double)age + most;
 
+    *lost = 0.0;
     while (at < end) {
         const int bin = bin_of(at);
         const double until = bin == EQP__AGES - 1 ? end : fmin(end, first_age(bin + 1));
-        const double rise = rise_of(c, bin);
-        if (rise * (until - at) >= price) {
+        const double rise = fmax(c->rise[bin] - c->now, 0.0), loss = rise * (until - at);
+        if (loss >= price) {
             return at + (rise > 0.0 ? ceil(price / rise) : 0.0) - (double)age;
         }
-        price -= rise * (until - at);
+        *lost += loss;
+        price -= loss;
         at = until;
     }
     return most;
@@ -154,15 +134,18 @@ double eqp__prospect_life(const eqp_lives *lives, const eqp_prospect *of)
         return fmin(lives->usual, lives->most);
     }
     const course c = course_of(lives, of);
-    return fmin(steps_to_lose(&c, of->age, of->price / of->even, lives->most), lives->most);
+    double lost;
+    return fmin(walk(&c, of->age, lives->most, of->price / of->even, &lost), lives->most);
 }
 
 double eqp__prospect_cost(const eqp_lives *lives, const eqp_prospect *of)
 {
     const double life = eqp__prospect_life(lives, of);
     const course c = course_of(lives, of);
+    double lost;
 
-    return of->step + (of->paid + of->even * lost_in(&c, of->age, life)) / life;
+    (void)walk(&c, of->age, life, INFINITY, &lost);
+    return of->step + (of->paid + of->even * lost) / life;
 }
 
 int eqp__outlook_pick(int n, const double *step, const double *next)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "decide/noise.h"
+#include "decide/policy.h"
 
 #include "base/internal.h"
 

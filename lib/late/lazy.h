@@ -97,20 +97,11 @@ void eqp__lazy_drop(eqp__lazy_letter *letter);
 /* Sleeps for a moment, longer each time up to a millisecond. *pause: nanoseconds, 0 at first. */
 void eqp__lazy_rest(long *pause);
 
-/* thread.c: one thread that makes maps. */
+/* server.c: one thread that makes maps. */
 typedef struct eqp__lazy_worker eqp__lazy_worker;
-
-int eqp__lazy_worker_create(eqp__lazy_worker **worker);
 
 /* Waits for the map under way. NULL is legal. */
 void eqp__lazy_worker_free(eqp__lazy_worker *worker);
-
-/* Starts making a map. offer, answer: [n] borrowed until it is done. */
-void eqp__lazy_worker_begin(eqp__lazy_worker *worker, eqp_lazy_make_fn make, void *user, int nranks, int64_t n,
-                            const eqp_lazy_parcel *offer, eqp_lazy_parcel *answer);
-
-/* True once, after a started map is finished. */
-bool eqp__lazy_worker_done(eqp__lazy_worker *worker, int *code);
 
 typedef struct eqp__lazy_source {
     int at;                         /* rank in the common communicator */
@@ -177,9 +168,9 @@ struct eqp_lazy {
 /* split.c: true if the process that answers this client has ended. Reads a file of /proc. Local. */
 bool eqp__lazy_has_ended(const eqp_lazy *lazy);
 
-/* server.c. sources: [n] with members up to `answer` set, taken over. worker: of a host, taken over; NULL: none. On
- * error nothing is created or taken over. */
-int eqp__lazy_server_create(int64_t n, eqp__lazy_source *source, eqp__lazy_worker *worker, eqp__lazy_server **server);
+/* source: [n] with members up to `answer` set, taken over. hosts: with a thread. On error nothing is created or taken
+ * over. */
+int eqp__lazy_server_create(int64_t n, eqp__lazy_source *source, bool hosts, eqp__lazy_server **server);
 
 /* To be called after the last client has left. NULL is legal. */
 void eqp__lazy_server_free(eqp__lazy_server *server);

@@ -2,36 +2,143 @@
 /* Server side: makes the maps. */
 #include "late/lazy.h"
 
+#include "base/internal.h"
+
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+
+/* A thread that makes maps. It makes no MPI calls and receives no signals. */
+typedef enum worker_state { EMPTY, WORK, DONE, QUIT } worker_state;
+
+struct eqp__lazy_worker {
+    pthread_t thread;
+    pthread_mutex_t lock; /* protects the members below */
+    pthread_cond_t change;
+    worker_state state;
+    eqp_lazy_make_fn make;
+    void *user;
+    int nranks, code;
+    int64_t n;
+    const eqp_lazy_parcel *offer;
+    eqp_lazy_parcel *answer;
+};
+
+static void *work(void *of)
+{
+    eqp__lazy_worker *const w = of;
+
+    pthread_mutex_lock(&w->lock);
+    for (;;) {
+        while (w->state != WORK && w->state != QUIT) {
+            pthread_cond_wait(&w->change, &w->lock);
+        }
+        if (w->state == QUIT) {
+            break;
+        }
+        pthread_mutex_unlock(&w->lock);
+        const int code = w->make(w->user, MPI_COMM_NULL, w->nranks, w->n, w->offer, w->answer);
+        pthread_mutex_lock(&w->lock);
+        w->code = code;
+        w->state = w->state == QUIT ? QUIT : DONE;
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+static int worker_create(eqp__lazy_worker **worker)
+{
+    eqp__lazy_worker *made = NULL;
+    sigset_t all, before;
+    int code = eqp_array_create(&made, 1, sizeof *made);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->change, NULL);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failed = pthread_create(&made->thread, NULL, work, made);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed != 0) {
+        pthread_cond_destroy(&made->change);
+        pthread_mutex_destroy(&made->lock);
+        free(made);
+        return EQP_ERR_MEMORY;
+    }
+    *worker = made;
+    return EQP_OK;
+}
+
+static void set_state(eqp__lazy_worker *w, worker_state state)
+{
+    pthread_mutex_lock(&w->lock);
+    w->state = state;
+    pthread_cond_signal(&w->change);
+    pthread_mutex_unlock(&w->lock);
+}
+
+void eqp__lazy_worker_free(eqp__lazy_worker *worker)
+{
+    if (worker != NULL) {
+        set_state(worker, QUIT);
+        pthread_join(worker->thread, NULL);
+        pthread_cond_destroy(&worker->change);
+        pthread_mutex_destroy(&worker->lock);
+        free(worker);
+    }
+}
+
+static void worker_begin(eqp__lazy_worker *worker, eqp_lazy_make_fn make, void *user, int nranks, int64_t n,
+                         const eqp_lazy_parcel *offer, eqp_lazy_parcel *answer)
+{
+    worker->make = make; /* not read before the state is WORK */
+    worker->user = user;
+    worker->nranks = nranks;
+    worker->n = n;
+    worker->offer = offer;
+    worker->answer = answer;
+    set_state(worker, WORK);
+}
+
+static bool worker_done(eqp__lazy_worker *worker, int *code)
+{
+    bool done;
+
+    pthread_mutex_lock(&worker->lock);
+    done = worker->state == DONE;
+    if (done) {
+        *code = worker->code;
+        worker->state = EMPTY;
+    }
+    pthread_mutex_unlock(&worker->lock);
+    return done;
+}
 
 /* Sending a notice is retried for about a second when memory is short. */
 enum { ATTEMPTS = 1000 };
 
-int eqp__lazy_server_create(int64_t n, eqp__lazy_source *source, eqp__lazy_worker *worker, eqp__lazy_server **server)
+int eqp__lazy_server_create(int64_t n, eqp__lazy_source *source, bool hosts, eqp__lazy_server **server)
 {
     eqp__lazy_server *made = NULL;
     int code;
 
     EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
-    EQP_TRY(eqp_array_create(&made->offer, n, sizeof *made->offer));
-    EQP_TRY(eqp_array_create(&made->answer, n, sizeof *made->answer));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(made->offer, n), EQP__ARRAY(made->answer, n)));
+    EQP_TRY(hosts ? worker_create(&made->worker) : EQP_OK);
     made->n = n;
     made->source = source;
-    made->worker = worker;
     for (int64_t i = 0; i < n; i++) {
         source[i].in = source[i].held = source[i].out = (eqp__lazy_letter){NULL, MPI_REQUEST_NULL};
     }
     *server = made;
-    return EQP_OK;
+    made = NULL;
 done:
-    if (made != NULL) {
-        free(made->offer);
-        free(made->answer);
-        free(made);
-    }
+    eqp__lazy_server_free(made);
     return code;
 }
 
@@ -213,14 +320,13 @@ int eqp__lazy_serve_some(eqp_lazy *lazy)
 
     EQP_TRY(begin_letters(lazy, &moved));
     EQP_TRY(end_letters(server, &moved));
-    if (server->making && eqp__lazy_worker_done(server->worker, &made)) {
+    if (server->making && worker_done(server->worker, &made)) {
         answer_all(lazy, made);
     }
     if (server->nleft == 0 && begins(server)) {
         const int64_t n = gather_offers(server, &made);
         if (made == EQP_OK && lazy->make != NULL) {
-            eqp__lazy_worker_begin(server->worker, lazy->make, lazy->user, lazy->napp, n, server->offer,
-                                   server->answer);
+            worker_begin(server->worker, lazy->make, lazy->user, lazy->napp, n, server->offer, server->answer);
         } else {
             answer_all(lazy, made != EQP_OK ? made : EQP_ERR_STATE);
         }

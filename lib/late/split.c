@@ -181,7 +181,7 @@ static int connect_ranks(eqp_lazy *lazy, const int *app, const int *serving)
         source[i - begin] =
             (eqp__lazy_source){.at = app[i], .rank = (int)i, .counts = s < usable, .answer = s < usable};
     }
-    EQP_TRY(eqp__lazy_server_create(end - begin, source, NULL, &lazy->server));
+    EQP_TRY(eqp__lazy_server_create(end - begin, source, false, &lazy->server));
     source = NULL;
 done:
     free(source);
@@ -224,7 +224,6 @@ done:
 static int make_host(eqp_lazy *lazy, const eqp__lazy_process *process)
 {
     eqp__lazy_source *source = NULL;
-    eqp__lazy_worker *worker = NULL;
     int code;
 
     EQP_TRY(eqp_array_create(&source, lazy->napp, sizeof *source));
@@ -232,11 +231,9 @@ static int make_host(eqp_lazy *lazy, const eqp__lazy_process *process)
         const bool near = !lazy->options.spread || process[r].node == process[lazy->rank].node;
         source[r] = (eqp__lazy_source){.at = r, .rank = r, .counts = true, .answer = near};
     }
-    EQP_TRY(eqp__lazy_worker_create(&worker));
-    EQP_TRY(eqp__lazy_server_create(lazy->napp, source, worker, &lazy->server));
-    return EQP_OK;
+    EQP_TRY(eqp__lazy_server_create(lazy->napp, source, true, &lazy->server));
+    source = NULL;
 done:
-    eqp__lazy_worker_free(worker);
     free(source);
     return code;
 }

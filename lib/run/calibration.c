@@ -2,7 +2,7 @@
 #include "run/run.h"
 
 #include "base/internal.h"
-#include "decide/noise.h"
+#include "decide/policy.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define RUN_RUN_H
 
 #include "cost/costs.h"
-#include "decide/noise.h"
+#include "decide/policy.h"
 #include "map/options.h"
 #include "whatif/automatic.h"
 

@@ -104,60 +104,6 @@ MPI_TEST(ranks_do_what_a_simulation_of_them_does)
     }
 }
 
-/* A wave over four ranks gets worse in the first step. If that step is the last, the guarded rule keeps the initial
- * bounds and the paper's rule the last ones. */
-MPI_TEST(a_last_step_that_was_bad_is_taken_back)
-{
-    enum { N = 500000 };
-    const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
-
-    for (int rule = EQP_FEEDBACK_GUARDED; rule <= EQP_FEEDBACK_PAPER; rule++) {
-        const eqp_feedback_options options = {sizeof(eqp_feedback_options),
-                                              rule == EQP_FEEDBACK_PAPER ? EQP_FEEDBACK_PAPER : EQP_FEEDBACK_GUARDED, 1,
-                                              0, 4};
-        int64_t *load = mpi_test_alloc(N, sizeof *load), *start = mpi_test_alloc(nranks + 1, sizeof *start);
-        eqp_feedback_run run = {0};
-        eqp_feedback_share share;
-        enum eqp_feedback_verdict verdict;
-
-        CHECK_EQUAL(eqp_feedback_function(3, N, nranks, load), EQP_OK);
-        CHECK_EQUAL(eqp_feedback_simulate(N, load, nranks, &options, NULL, NULL, &run), EQP_OK);
-        eqp__feedback_start(N, nranks, start);
-        CHECK_EQUAL(eqp_feedback_share_init(comm, N, &options, &share), EQP_OK);
-        CHECK_EQUAL(balance_all(comm, load, WORDS, &share, &verdict), run.steps);
-        if (run.steps == 1 && run.best_step == 0 && nranks > 1) {
-            int moved = share.low != start[rank] || share.high != start[rank + 1], any = 0;
-            MPI_Allreduce(&moved, &any, 1, MPI_INT, MPI_MAX, comm);
-            CHECK_EQUAL(any, rule == EQP_FEEDBACK_PAPER);
-        }
-        CHECK(nranks != 4 || run.best_step == 0);
-        free(load);
-        free(start);
-    }
-}
-
-/* A million iterations of a hundred integers: the size at which the program of the method's paper crashed. */
-MPI_TEST(data_of_any_size_move)
-{
-    enum { ITEMS = 1000000, INTEGERS = 100 };
-    const eqp_feedback_options options = {sizeof(eqp_feedback_options), EQP_FEEDBACK_PAPER, 2, 0, 1};
-    eqp_feedback_share share;
-    enum eqp_feedback_verdict verdict;
-    int64_t *load;
-    int same;
-
-    MPI_Comm_compare(comm, MPI_COMM_WORLD, &same);
-    if (mpi_test_size(comm) != 4 || same != MPI_CONGRUENT) {
-        return; /* takes a gigabyte, so it runs once, on four ranks */
-    }
-    load = mpi_test_alloc(ITEMS, sizeof *load);
-    CHECK_EQUAL(eqp_feedback_function(1, ITEMS, 4, load), EQP_OK);
-    CHECK_EQUAL(eqp_feedback_share_init(comm, ITEMS, &options, &share), EQP_OK);
-    CHECK_EQUAL(balance_all(comm, load, INTEGERS, &share, &verdict), 2);
-    CHECK(share.high > share.low);
-    free(load);
-}
-
 /* All work on the first rank, no work at all, all work on the last rank. */
 MPI_TEST(what_is_piled_up_is_spread)
 {

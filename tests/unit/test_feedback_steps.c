@@ -20,14 +20,22 @@ typedef struct world {
 
 static const eqp_policy_options automatic = {sizeof(eqp_policy_options), EQP_POLICY_AUTO, 1, 0.02, 3, INFINITY, 1e-4};
 
-static void begin(world *w, const eqp_policy_options *policy, double (*cost)(int step, int64_t item))
+static world begin(const eqp_policy_options *policy, double (*cost)(int step, int64_t item))
 {
-    memset(w, 0, sizeof *w);
-    w->cost = cost;
+    world w = {.cost = cost};
+
     assert_ok(eqp__feedback_steps_create(
-        &(eqp_balancer_options){.method.method = eqp_method_find("feedback"), .policy = *policy}, RANKS, &w->feedback));
-    eqp__feedback_start(ITEMS, RANKS, w->bound);
+        &(eqp_balancer_options){.method.method = eqp_method_find("feedback"), .policy = *policy}, RANKS, &w.feedback));
+    eqp__feedback_start(ITEMS, RANKS, w.bound);
+    return w;
 }
+
+static void end(world *w)
+{
+    eqp__feedback_steps_free(w->feedback);
+}
+
+#define WORLD FREED_BY(end) world
 
 static void measure(world *w, bool rebalanced)
 {
@@ -102,9 +110,8 @@ static double jumping(int at, int64_t item)
 
 TEST(steps_go_on_until_the_imbalance_is_good_enough)
 {
-    world w;
+    WORLD w = begin(&automatic, smooth);
 
-    begin(&w, &automatic, smooth);
     measure(&w, true); /* equal counts */
     assert_true(w.imbalance > 0.2 && eqp__feedback_steps_wants(w.feedback));
     for (int s = 0; s < 10; s++) {
@@ -117,43 +124,36 @@ TEST(steps_go_on_until_the_imbalance_is_good_enough)
     w.cost = wave;
     measure(&w, true);
     assert_true(eqp__feedback_steps_wants(w.feedback));
-    eqp__feedback_steps_free(w.feedback);
 }
 
 TEST(oscillation_returns_to_the_best_step)
 {
-    double least = INFINITY;
+    WORLD w = begin(&automatic, wave), other = begin(&automatic, jumping);
     bool returned = false;
-    world w;
 
-    begin(&w, &automatic, wave);
     measure(&w, true);
-    least = w.imbalance;
+    double least = w.imbalance;
     for (int s = 0; s < 60; s++) {
         least = fmin(least, step(&w));
     }
     assert_false(eqp__feedback_steps_wants(w.feedback));
     assert_true(w.imbalance < least * 1.05 + 0.005); /* items are whole */
-    eqp__feedback_steps_free(w.feedback);
 
-    begin(&w, &automatic, jumping);
-    measure(&w, true);
-    for (int s = 0; s < 60 && eqp__feedback_steps_wants(w.feedback); s++) {
-        returned = strcmp(make_map(&w), "count") == 0;
-        w.step++;
-        measure(&w, true);
+    measure(&other, true);
+    for (int s = 0; s < 60 && eqp__feedback_steps_wants(other.feedback); s++) {
+        returned = strcmp(make_map(&other), "count") == 0;
+        other.step++;
+        measure(&other, true);
     }
     assert_true(returned); /* the last map of all */
-    assert_false(eqp__feedback_steps_wants(w.feedback));
-    eqp__feedback_steps_free(w.feedback);
+    assert_false(eqp__feedback_steps_wants(other.feedback));
 }
 
 TEST(other_policies_decide_their_own_steps)
 {
     const eqp_policy_options every = {sizeof(eqp_policy_options), EQP_POLICY_EVERY, 2, 0.02, 3, INFINITY, 1e-4};
-    world w;
+    WORLD w = begin(&every, smooth);
 
-    begin(&w, &every, smooth);
     for (int s = 0; s < 5; s++) {
         measure(&w, true);
         assert_false(eqp__feedback_steps_wants(w.feedback));
@@ -161,7 +161,6 @@ TEST(other_policies_decide_their_own_steps)
     }
     measure(&w, true);
     assert_true(w.imbalance < 0.01);
-    eqp__feedback_steps_free(w.feedback);
 }
 
 TEST(other_methods_have_no_feedback)
@@ -185,24 +184,16 @@ TEST(other_methods_have_no_feedback)
 
 static double nothing(int at, int64_t item)
 {
-    (void)at;
-    (void)item;
-    return 0.0;
+    return 0.0 * (double)(at + item);
 }
 
 TEST(invalid_loads_end_feedback)
 {
-    world w;
+    WORLD w = begin(&automatic, nothing);
 
-    begin(&w, &automatic, nothing);
-    for (int r = 0; r < RANKS; r++) {
-        w.row[r].load = NAN;
-    }
+    w.row[1].load = NAN;
     assert_int_equal(eqp__feedback_steps_record(w.feedback, w.row, true), EQP_ERR_DATA);
-    for (int r = 0; r < RANKS; r++) {
-        w.row[r].load = 0.0;
-    }
+    w.row[1].load = 0.0;
     assert_ok(eqp__feedback_steps_record(w.feedback, w.row, true));
     assert_false(eqp__feedback_steps_wants(w.feedback));
-    eqp__feedback_steps_free(w.feedback);
 }

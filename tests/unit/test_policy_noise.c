@@ -2,7 +2,7 @@
 /* Noise of measured seconds triggers no map and delays the detection of ageing maps only briefly. The noise is a
  * counter stream. */
 
-#include "decide/noise.h"
+#include "decide/policy.h"
 #include "slow.h"
 #include "unit.h"
 

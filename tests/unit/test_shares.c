@@ -71,12 +71,12 @@ TEST(a_wrong_word_changes_nothing)
     }
 }
 
-/* As eqp_balancer_record() sets it. */
-static void fill_row(const eqp_rank_shares *shares, int rank, double work, eqp_rank_row *row)
+/* A row as eqp_balancer_record() fills it, for this rank's share of the work. */
+static eqp_rank_row row_of(const eqp_rank_shares *shares, int rank, double total)
 {
-    row->work = work;
-    row->speed = eqp_part_speed(eqp__rank_shares_speeds(shares), rank);
-    row->predicted = work / row->speed;
+    const double speed = eqp_part_speed(eqp__rank_shares_speeds(shares), rank), work = total / RANKS * speed;
+
+    return (eqp_rank_row){.work = work, .speed = speed, .predicted = work / speed};
 }
 
 /* Ranks with known seconds per work: `total` work is divided by the shares in each of `maps` maps. Returns the
@@ -84,7 +84,7 @@ static void fill_row(const eqp_rank_shares *shares, int rank, double work, eqp_r
 static double run(const char *word, double total, int maps, double (*seconds)(int rank, double work))
 {
     const eqp_share_options choice = choice_of(word);
-    eqp_rank_shares *shares = NULL;
+    FREED(eqp_rank_shares) *shares = NULL;
     eqp_rank_row row[RANKS];
     double spread = 0.0;
 
@@ -93,14 +93,11 @@ static double run(const char *word, double total, int maps, double (*seconds)(in
         double least = INFINITY, most = 0.0, sum = 0.0;
         assert_ok(eqp__rank_shares_renew(shares));
         for (int r = 0; r < RANKS; r++) {
-            const double speed = eqp_part_speed(eqp__rank_shares_speeds(shares), r);
-            memset(&row[r], 0, sizeof row[r]);
-            fill_row(shares, r, total / RANKS * speed, &row[r]);
-            assert_true(row[r].speed == speed && row[r].predicted == row[r].work / speed);
+            row[r] = row_of(shares, r, total);
             row[r].load = seconds(r, row[r].work);
             least = fmin(least, row[r].load);
             most = fmax(most, row[r].load);
-            sum += speed;
+            sum += row[r].speed;
         }
         assert_true(is_near(sum, RANKS, 1e-9));
         spread = most / least - 1.0;
@@ -108,7 +105,6 @@ static double run(const char *word, double total, int maps, double (*seconds)(in
             eqp__rank_shares_learn(shares, 1, row);
         }
     }
-    eqp__rank_shares_free(shares);
     return spread;
 }
 
@@ -150,7 +146,7 @@ TEST(a_speed_that_depends_on_size_takes_a_model)
 static int count_maps(const char *word, bool automatic, int steps, double swing)
 {
     const eqp_share_options choice = choice_of(word);
-    eqp_rank_shares *shares = NULL;
+    FREED(eqp_rank_shares) *shares = NULL;
     eqp_rank_row row[RANKS];
     int maps = 0;
 
@@ -161,13 +157,11 @@ static int count_maps(const char *word, bool automatic, int steps, double swing)
             maps++;
         }
         for (int r = 0; r < RANKS; r++) {
-            memset(&row[r], 0, sizeof row[r]);
-            fill_row(shares, r, 8.0 / RANKS * eqp_part_speed(eqp__rank_shares_speeds(shares), r), &row[r]);
+            row[r] = row_of(shares, r, 8.0);
             row[r].load = swing > 0 ? row[r].work / (1.0 + swing * ((s + r) % 2)) : constant_speeds(r, row[r].work);
         }
         eqp__rank_shares_learn(shares, 1, row);
     }
-    eqp__rank_shares_free(shares);
     return maps;
 }
 
@@ -193,8 +187,7 @@ TEST(sizes_are_per_evaluation)
         for (int map = 0; map < 6; map++) {
             const int64_t evaluations = k == 0 ? 1 : 1 + 3 * (map % 2);
             for (int r = 0; r < RANKS; r++) {
-                memset(&row[r], 0, sizeof row[r]);
-                fill_row(shares[k], r, 16.0 / RANKS * eqp_part_speed(eqp__rank_shares_speeds(shares[k]), r), &row[r]);
+                row[r] = row_of(shares[k], r, 16.0);
                 row[r].load = (double)evaluations * with_a_cliff(r, row[r].work);
                 row[r].work *= (double)evaluations;
             }
