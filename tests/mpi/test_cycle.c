@@ -446,21 +446,6 @@ MPI_TEST(maps_of_phases_keep_to_caps)
     }
 }
 
-/* `auto` takes the method for phases within a run. */
-MPI_TEST(auto_levels)
-{
-    eqp_balancer_options options = options_of("auto");
-    eqp_step step = {.step = 0};
-    world w;
-
-    options.policy.mode = EQP_POLICY_NEVER;
-    create(comm, &usual, &options, 4, &w);
-    (void)live(comm, &w, 1000000, &step);
-    CHECK(w.size == 1 || strcmp(step.chosen, "sfc") != 0);
-    CHECK(step.cycle_efficiency > 0.85);
-    eqp_balancer_free(w.balancer);
-}
-
 /* Resumes a run from its packed state. */
 static void check_goes_on(MPI_Comm comm, const eqp_balancer_options *options, const world *w)
 {

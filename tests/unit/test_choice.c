@@ -20,25 +20,62 @@ static eqp_choice choice_of(const char *text)
     return c;
 }
 
+/* What a map by a choice needs: u units, p pins, t a trial; the capital: not. */
+static bool has_needs(const eqp_choice *c, const char *needs)
+{
+    const eqp_map_options made = eqp__map_options_with(&run, c);
+    const bool is[] = {eqp__map_options_wants_units(&made), eqp__map_options_wants_pins(&made),
+                       eqp__map_options_wants_trial(&made)};
+    bool has = true;
+
+    for (; *needs != '\0'; needs++) {
+        const char *yes = strchr("upt", *needs), *no = strchr("UPT", *needs);
+        has = has && (yes != NULL ? is[yes - "upt"] : !is[no - "UPT"]);
+    }
+    return has;
+}
+
+/* Owners can be split and steps even; pins may be needed by methods that use them for whole owners or units, or by the
+ * method they start from. */
 TEST(a_word_changes_what_it_names_and_nothing_else)
 {
-    eqp_choice c = choice_of("interaction");
+    static const struct {
+        const char *word, *needs;
+        int pins;
+        bool full, even;
+        int maps, homes;
+        const char *start;
+    } cases[] = {
+        {"interaction", "up", 0, false, false, 0, 0, NULL},
+        {"interaction:pins=2", "u", 2, false, false, 0, 0, NULL},
+        {"interaction:full,start=rcb", "u", 0, true, false, 0, 0, "rcb"},
+        {"interaction:start=curve", "u", 0, false, false, 0, 0, NULL},
+        {"interaction:pins=2,even=step", "u", 2, false, true, 0, 0, NULL},
+        {"sfc", "UT", 0, false, false, 0, 0, NULL},
+        {"sfc:even=load", "UT", 0, false, false, 0, 0, NULL},
+        {"sfc:split", "ut", 0, false, false, 0, 0, NULL},
+        {"rcb:split,even=step", "ut", 0, false, true, 0, 0, NULL},
+        {"sfc:even=load,maps=phase", "T", 0, false, false, 1, 1, NULL}, /* data stay in place */
+        {"sfc:maps=cycle", "UT", 0, false, false, 0, 0, NULL},
+        {"hypergraph:even=step", "Upt", 0, false, true, 0, 0, NULL},
+        {"diffusion:start=hypergraph", "Up", 0, false, false, 0, 0, "hypergraph"},
+        {"diffusion", "P", 0, false, false, 0, 0, NULL},
+    };
 
-    assert_ptr_equal(c.method, eqp_method_find("interaction"));
-    assert_true(c.options.pins == 0 && !c.options.full && c.options.start == NULL);
+    for (int i = 0; i < COUNT_OF(cases); i++) {
+        const eqp_choice c = choice_of(cases[i].word);
+        assert_string_equal(c.word, cases[i].word);
+        assert_int_equal(strncmp(c.word, c.method->name, strlen(c.method->name)), 0);
+        assert_true(c.options.pins == cases[i].pins && c.options.full == cases[i].full);
+        assert_true(c.options.even == cases[i].even && c.options.rate == 0.5 && c.options.threshold == 2);
+        assert_true(c.options.maps == cases[i].maps && c.options.homes == cases[i].homes);
+        assert_ptr_equal(c.options.start, cases[i].start != NULL ? eqp_method_find(cases[i].start) : NULL);
+        assert_true(has_needs(&c, cases[i].needs));
+    }
+    const eqp_choice c = choice_of("interaction:strategy=adaptive,rate=0.016,threshold=4");
+    assert_true(c.options.strategy == EQP_SAMPLE_ADAPTIVE && c.options.rate == 0.016 && c.options.threshold == 4);
     const eqp_map_options made = eqp__map_options_with(&run, &c);
-    assert_true(made.imbalance_tol == 0.1 && made.how.rate == 0.5 && made.seed == 7 && made.method == c.method);
-    c = choice_of("interaction:pins=2");
-    assert_true(c.options.pins == 2 && c.options.rate == 0.5);
-    assert_string_equal(c.word, "interaction:pins=2");
-    c = choice_of("interaction:full,start=rcb");
-    assert_true(c.options.full && c.options.pins == 0);
-    assert_ptr_equal(c.options.start, eqp_method_find("rcb"));
-    c = choice_of("interaction:start=curve");
-    assert_null(c.options.start);
-    c = choice_of("interaction:strategy=adaptive,rate=0.016,threshold=4");
-    assert_true(c.options.strategy == EQP_SAMPLE_ADAPTIVE && c.options.rate == 0.016);
-    assert_true(c.options.threshold == 4);
+    assert_true(made.imbalance_tol == 0.1 && made.how.rate == 0.016 && made.seed == 7 && made.method == c.method);
 }
 
 TEST(rows_of_the_table_come_first)
@@ -54,51 +91,6 @@ TEST(rows_of_the_table_come_first)
     assert_null(eqp_methods_at(&own, eqp_method_count() + 3));
     assert_ptr_equal(eqp_methods_at(NULL, eqp_method_count()), eqp__methods_find(NULL, "auto"));
     assert_null(eqp_methods_at(NULL, eqp_method_count() + 1));
-}
-
-static bool wants(const eqp_choice *c, bool (*what)(const eqp_map_options *))
-{
-    const eqp_map_options made = eqp__map_options_with(&run, c);
-
-    return what(&made);
-}
-
-#define wants_units(c) wants(c, eqp__map_options_wants_units)
-#define wants_pins(c) wants(c, eqp__map_options_wants_pins)
-#define wants_trial(c) wants(c, eqp__map_options_wants_trial)
-
-TEST(owners_can_be_split_and_steps_even)
-{
-    eqp_choice c = choice_of("sfc");
-
-    assert_false(wants_units(&c) || wants_trial(&c));
-    c = choice_of("sfc:even=load");
-    assert_false(wants_units(&c) || wants_trial(&c));
-    c = choice_of("sfc:split");
-    assert_true(wants_units(&c) && wants_trial(&c) && !c.options.even);
-    c = choice_of("rcb:split,even=step");
-    assert_true(wants_units(&c) && wants_trial(&c) && c.options.even);
-    c = choice_of("interaction:pins=2,even=step");
-    assert_true(c.options.even && c.options.pins == 2);
-    assert_string_equal(c.word, "interaction:pins=2,even=step");
-    c = choice_of("sfc:even=load,maps=phase");
-    assert_true(c.options.maps == 1 && c.options.homes == 1 && !wants_trial(&c)); /* data stay in place */
-    c = choice_of("sfc:maps=cycle");
-    assert_true(c.options.maps == 0 && c.options.homes == 0);
-}
-
-/* Pins may be needed by methods that use them for whole owners or units, or by the method they start from. */
-TEST(pins_are_wanted_by_rows_and_by_what_they_start_from)
-{
-    eqp_choice c = choice_of("hypergraph:even=step");
-
-    assert_true(wants_pins(&c) && !wants_units(&c) && wants_trial(&c));
-    c = choice_of("diffusion:start=hypergraph");
-    assert_true(wants_pins(&c) && !wants_units(&c));
-    c = choice_of("diffusion");
-    assert_false(wants_pins(&c));
-    c = choice_of("interaction");
-    assert_true(wants_pins(&c) && wants_units(&c));
 }
 
 /* The message says that the method is not built, so its name is always known. */
@@ -234,17 +226,13 @@ TEST(an_option_goes_on_with_the_word_before)
 {
     static const char *const names[] = {"interaction:pins=2,start=rcb", "sfc", "interaction:full", "rcb"};
     HEAP eqp_choice *c = NULL;
-    eqp_message message = {""};
     int n = 0;
 
-    assert_ok(
-        eqp_choices_parse(&own, &usual, "interaction:pins=2,start=rcb,sfc,interaction:full,rcb", &n, &c, &message));
+    assert_ok(eqp_choices_parse(&own, &usual, "interaction:pins=2,start=rcb,sfc,interaction:full,rcb", &n, &c, NULL));
     assert_int_equal(n, 4);
     for (int i = 0; i < n; i++) {
         assert_string_equal(c[i].word, names[i]);
     }
-    assert_true(c[0].options.pins == 2 && c[0].options.start == eqp_method_find("rcb"));
-    assert_true(c[2].options.full && c[2].options.pins == 0);
 }
 
 TEST(all_is_every_row_except_none)
