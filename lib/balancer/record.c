@@ -17,8 +17,8 @@
 
 enum { TURN_NUMBERS = 2 * EQP_CYCLE_PHASES };
 
-/* Two numbers for each phase of a cycle: its seconds in forces, and those by the cost model. Without a cycle nothing is
- * sent. */
+/* Two numbers for each phase of a cycle: seconds measured in forces, and seconds by the cost model. Without a cycle
+ * nothing is sent. */
 typedef struct turns {
     int n;                     /* phases; at most 1: nothing is sent */
     double sum[TURN_NUMBERS];  /* of this rank; then summed over the ranks */

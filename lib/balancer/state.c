@@ -44,7 +44,7 @@ static size_t bytes_of(const head *h)
     return sizeof *h + (size_t)h->nranks * RANK_BYTES + eqp__table_bytes(&h->table) + EQP__SEAL;
 }
 
-static void pass_ranks(eqp__cursor *c, eqp_balancer *b)
+static void pass_ranks(eqp__cursor *c, eqp_balancer *b, head *h)
 {
     const size_t n = (size_t)b->nranks;
     double none = 0.0;
@@ -55,7 +55,7 @@ static void pass_ranks(eqp__cursor *c, eqp_balancer *b)
     }
     eqp__pass(c, b->noise.last, EQP__RANK_NOISE_ROWS * n * sizeof(double));
     eqp__rank_shares_pass(b->shares, c);
-    eqp__feedback_steps_pass(b->feedback, b->nranks, c);
+    eqp__feedback_steps_pass(b->feedback, b->nranks, &h->feedback, c);
 }
 
 static void fill_head(const eqp_balancer *b, head *h)
@@ -81,7 +81,6 @@ static void fill_head(const eqp_balancer *b, head *h)
     h->memory = b->memory;
     h->calibration = b->calibration.now;
     h->shares = *eqp__rank_shares_kept(b->shares);
-    eqp__feedback_steps_keep(b->feedback, &h->feedback);
 }
 
 int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes)
@@ -96,9 +95,9 @@ int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes)
     }
     fill_head(b, &h);
     EQP_TRY(eqp_array_create(&made, (int64_t)bytes_of(&h), 1));
-    eqp__cursor c = {made, false};
-    eqp__pass(&c, &h, sizeof h);
-    pass_ranks(&c, b);
+    eqp__cursor head_at = {made, false}, c = {made + sizeof h, false};
+    pass_ranks(&c, b, &h);
+    eqp__pass(&head_at, &h, sizeof h);
     eqp__table_write(&c, b->map);
     eqp__seal(made, bytes_of(&h));
     *size = bytes_of(&h);
@@ -259,7 +258,6 @@ static void take_head(eqp_balancer *b, const head *h)
         b->calibration.now = h->calibration;
     }
     *eqp__rank_shares_kept(b->shares) = h->shares;
-    eqp__feedback_steps_take_back(b->feedback, &h->feedback);
 }
 
 int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes)
@@ -284,7 +282,7 @@ int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes)
         eqp__cursor c = {(unsigned char *)(uintptr_t)at + sizeof h, true};
         eqp__cursor table = {c.at + (size_t)h.nranks * RANK_BYTES, true};
         EQP_TRY(eqp__table_read(&table, &h.table, b->nranks, &map));
-        pass_ranks(&c, b);
+        pass_ranks(&c, b, &h);
         eqp_map_free(b->map);
         b->map = map;
         take_head(b, &h);

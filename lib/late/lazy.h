@@ -17,18 +17,18 @@
 /** The options as given; the defaults for NULL. Local. */
 eqp_lazy_options eqp__lazy_settings(const eqp_lazy *lazy);
 
-/* Seconds of all steps by the ways of making maps, INFINITY where there is none, and the ranks that make them beside.
+/* Seconds of all steps with maps made in line, by dedicated ranks and by a thread, INFINITY where that is impossible.
  */
 typedef struct eqp__lazy_choice {
-    double in_line, beside, thread;
-    int balancers;
+    double in_line, dedicated, thread;
+    int balancers; /* dedicated ranks */
 } eqp__lazy_choice;
 
 /* options.c: the best of each way (after 5.2 to 5.5). On p ranks, t steps with a map every k steps take
  * S(f, c) = t f ((1 + i)^k - 1) / (i k) + (t/k - 1) c seconds: the first step with a map lasts f, and each map adds c.
  * Each way uses its best k from 1 to t - 1:
  * - in line: S(f(p), g(p)), or the present map for all t steps
- * - beside, n = p - m >= 1: S(f(n), own) with k >= u; the map arrives after u = (g(m) + h(n/m)) / ((1 + alpha)
+ * - dedicated, n = p - m >= 1: S(f(n), own) with k >= u; the map arrives after u = (g(m) + h(n/m)) / ((1 + alpha)
  *   f(n)) steps; a map is taken between two steps, so u is rounded up, to at least 1. Without `mended` it is then u
  * steps old: S((1 + i)^u f(n), own). A map that arrives after t - 1 steps or later does not count.
  * - thread: the same with n = p and m = 1

@@ -15,13 +15,11 @@
 
 static int read_pair(const char *name, const char *value, eqp_lazy_options *options, eqp_message *message)
 {
+    const bool delay = strcmp(name, "delay") == 0;
     int word = 0;
 
-    if (strcmp(name, "wait") == 0) {
-        return eqp_read_int(value, 0, INT64_MAX, &options->wait, message);
-    }
-    if (strcmp(name, "delay") == 0) {
-        return eqp_read_int(value, 1, INT64_MAX, &options->delay, message);
+    if (delay || strcmp(name, "wait") == 0) {
+        return eqp_read_int(value, delay, INT64_MAX, delay ? &options->delay : &options->wait, message);
     }
     if (strcmp(name, "patience") == 0) {
         return eqp_read_real(value, 0.0, true, 1e9, &options->patience, message);
@@ -196,7 +194,7 @@ static double on_own_ranks(const eqp_lazy_model *model, int n, int m)
 int eqp__lazy_choose(const eqp_lazy_model *model, int nranks, eqp__lazy_choice *choice)
 {
     const double f = seconds_at(&model->step, nranks);
-    eqp__lazy_choice made = {.in_line = INFINITY, .beside = INFINITY, .thread = INFINITY};
+    eqp__lazy_choice made = {.in_line = INFINITY, .dedicated = INFINITY, .thread = INFINITY};
 
     EQP_REQUIRE(nranks >= 1 && nranks <= EQP_LAZY_RANKS_MAX && model->steps >= 1);
     EQP__FAIL_IF(!is_fit(&model->step) || !is_fit(&model->map) || !is_fit(&model->talk) || !is_amount(model->own) ||
@@ -205,8 +203,8 @@ int eqp__lazy_choose(const eqp_lazy_model *model, int nranks, eqp__lazy_choice *
     made.in_line = fmin(with_maps(model, f, 0.0, model->steps), at_best(model, f, seconds_at(&model->map, nranks), 0));
     for (int m = 1; m < nranks; m++) {
         const double seconds = on_own_ranks(model, nranks - m, m);
-        if (seconds < made.beside) {
-            made.beside = seconds;
+        if (seconds < made.dedicated) {
+            made.dedicated = seconds;
             made.balancers = m;
         }
     }
@@ -231,14 +229,14 @@ int eqp_lazy_decide(const eqp_lazy_model *model, int nranks, bool thread, eqp_la
     options->mode = EQP_LAZY_NONE;
     options->balancers = 0;
     options->choose = true;
-    if (choice.thread < choice.in_line && choice.thread <= choice.beside) {
+    if (choice.thread < choice.in_line && choice.thread <= choice.dedicated) {
         options->mode = EQP_LAZY_BY_THREAD;
-    } else if (choice.beside < choice.in_line) {
+    } else if (choice.dedicated < choice.in_line) {
         options->mode = EQP_LAZY_BY_RANKS;
         options->balancers = choice.balancers;
     }
     eqp_message_set(why, "%lld steps: %.3g s with maps in line, %.3g s by %d ranks of their own, %.3g s by a thread",
-                    (long long)model->steps, choice.in_line, choice.beside, choice.balancers, choice.thread);
+                    (long long)model->steps, choice.in_line, choice.dedicated, choice.balancers, choice.thread);
 done:
     return code;
 }

@@ -143,13 +143,6 @@ void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_map_options *
     options->method = &feedback->by_loads;
 }
 
-void eqp__feedback_steps_keep(const eqp_feedback_steps *feedback, eqp__kept_feedback *kept)
-{
-    if (feedback != NULL) {
-        *kept = feedback->now;
-    }
-}
-
 bool eqp__feedback_steps_can_be(const eqp__kept_feedback *kept)
 {
     const eqp_feedback_state *s = &kept->state;
@@ -158,16 +151,14 @@ bool eqp__feedback_steps_can_be(const eqp__kept_feedback *kept)
            s->best_step >= 0 && s->best_step <= s->checks && isfinite(s->value) && isfinite(s->best);
 }
 
-void eqp__feedback_steps_take_back(eqp_feedback_steps *feedback, const eqp__kept_feedback *kept)
+void eqp__feedback_steps_pass(eqp_feedback_steps *feedback, int nranks, eqp__kept_feedback *kept, eqp__cursor *c)
 {
-    if (feedback != NULL) {
+    if (feedback != NULL && c->reads) {
         feedback->now = *kept;
         feedback->now.state.options = feedback->options;
+    } else if (feedback != NULL) {
+        *kept = feedback->now;
     }
-}
-
-void eqp__feedback_steps_pass(eqp_feedback_steps *feedback, int nranks, eqp__cursor *c)
-{
     for (int r = 0; r < nranks; r++) {
         double best = feedback != NULL ? feedback->best[r] : 0.0;
         eqp__pass(c, &best, sizeof best);

@@ -147,12 +147,10 @@ typedef struct eqp__kept_feedback {
     eqp_feedback_state state;
 } eqp__kept_feedback;
 
-void eqp__feedback_steps_keep(const eqp_feedback_steps *feedback, eqp__kept_feedback *kept);
 bool eqp__feedback_steps_can_be(const eqp__kept_feedback *kept);
-void eqp__feedback_steps_take_back(eqp_feedback_steps *feedback, const eqp__kept_feedback *kept);
 
-/* Passes one number per rank. */
-void eqp__feedback_steps_pass(eqp_feedback_steps *feedback, int nranks, eqp__cursor *c);
+/* Passes the steps so far to or from `kept`, and one number per rank. */
+void eqp__feedback_steps_pass(eqp_feedback_steps *feedback, int nranks, eqp__kept_feedback *kept, eqp__cursor *c);
 
 /* True if measured seconds describe the ranks' work: all ranks have the same relative speed, and costs are not fixed
  * (eqp_balancer_options.fixed_costs). Local. */
@@ -199,7 +197,7 @@ eqp__kept_shares *eqp__rank_shares_kept(eqp_rank_shares *shares);
  * candidates of `auto` are. */
 enum { EQP__GRAIN_LOST = 6 };
 
-/* What a restart file holds of a run besides its objects. */
+/* The plain part of a run, which a restart file holds. */
 typedef struct eqp__kept_run {
     int64_t has_map;                /* true if the present map has computed forces */
     int64_t kept;                   /* true if `auto` kept the present map at the last action */

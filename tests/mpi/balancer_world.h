@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Balancers of tests: options by words, owners on a line, runs beside the ranks that make their maps. Include after
- * harness.h. */
+/* Balancers of tests: options by words, owners on a line, runs with late maps. Include after harness.h. */
 #ifndef EQP_MPI_BALANCER_WORLD_H
 #define EQP_MPI_BALANCER_WORLD_H
 
@@ -60,13 +59,13 @@ static inline eqp_owner owner_at(int rank, int64_t at_home, int64_t place, int64
                        .interactions = 1};
 }
 
-/* An application beside its late maps. */
+/* An application whose maps are made late. */
 typedef void application(MPI_Comm mine, eqp_lazy *lazy, const void *user);
 
 /* Divides the ranks by words of eqp_lazy_options_parse(), with `choose` set or not, runs the application and serves it.
  * No run for more balancers than ranks. */
-static inline void run_beside(MPI_Comm comm, const char *words, bool choose, const eqp_methods *own, application *run,
-                              const void *user)
+static inline void run_late_maps(MPI_Comm comm, const char *words, bool choose, const eqp_methods *own,
+                                 application *run, const void *user)
 {
     eqp_lazy_options options;
     MPI_Comm mine = MPI_COMM_NULL;

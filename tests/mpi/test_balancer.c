@@ -197,7 +197,7 @@ static tally tell(MPI_Comm comm, story is)
             row.balance_seconds = 1e-4;
         }
         busy = row.load + 4e-6 * row.ghosts + 2e-6 * row.particles;
-        row.busy_seconds = is.tells && s > 0 ? busy : 0; /* the first forces are not a whole step */
+        row.busy_seconds = is.tells && s > 0 ? busy : 0; /* the first forces are only a part of a step */
         if (is.map > 0 || is.by_clock) {
             row.balance_seconds = advice.changed ? is.map : 0;
         }

@@ -532,7 +532,7 @@ MPI_TEST(late_maps_are_even_in_every_phase)
                                     {"1:delay=1", "sfc:maps=phase", 0.0}}; /* such maps are not repaired */
 
     for (int i = 0; i < 3; i++) {
-        run_beside(comm, runs[i].words, false, NULL, run_late, &runs[i]);
+        run_late_maps(comm, runs[i].words, false, NULL, run_late, &runs[i]);
     }
 }
 

@@ -185,16 +185,12 @@ MPI_TEST(balancing_ranks_answer)
     }
 }
 
-MPI_TEST(threads_answer)
+MPI_TEST(threads_and_own_ranks_answer)
 {
     run_with(comm, "thread", false, 3);
     run_with(comm, "thread", true, 3);
     run_with(comm, "thread:spread=node,delay=3", true, STEPS / 4);
     run_with(comm, "thread:wait=0", false, STEPS / 2 - 1);
-}
-
-MPI_TEST(own_ranks_hold_back)
-{
     run_with(comm, "0:delay=1", true, STEPS - 1);
     run_with(comm, "0:delay=5", false, STEPS / 6);
 }

@@ -267,15 +267,15 @@ MPI_TEST(owners_are_found_again_by_every_way)
                                {"sfc", "1:delay=3,repair=2", 1}};
 
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
-        run_beside(comm, ways[i].words, false, NULL, run_steps, &ways[i]);
+        run_late_maps(comm, ways[i].words, false, NULL, run_steps, &ways[i]);
     }
 }
 
-/* A map in line takes `dear` seconds, a late one a millisecond. Once both costs are known, maps are made where they
+/* A map in line takes `in_line` seconds, a late one a millisecond. Once both costs are known, maps are made where they
  * cost less. */
 static void run_choosing(MPI_Comm comm, eqp_lazy *lazy, const void *user)
 {
-    const double *dear = user;
+    const double *in_line = user;
     const eqp_balancer_options options = options_every("sfc", 2);
     world *const w = make_world(comm, &options, lazy);
     int64_t late = 0, renewed = 0;
@@ -286,14 +286,14 @@ static void run_choosing(MPI_Comm comm, eqp_lazy *lazy, const void *user)
         CHECK_EQUAL(eqp_balancer_advise(w->balancer, STEPS - s, &advice, NULL), EQP_OK);
         const bool taken = w->nlabelled > 0 && w->offered_at >= 0 && advice.action == EQP_RENEW;
         move(comm, w, &advice, false);
-        CHECK_EQUAL(record(w, advice.action == EQP_RENEW ? (taken ? 1e-3 : *dear) : 0.0, &step), EQP_OK);
+        CHECK_EQUAL(record(w, advice.action == EQP_RENEW ? (taken ? 1e-3 : *in_line) : 0.0, &step), EQP_OK);
         CHECK(s == 0 || (step.map_age > 0) == taken || advice.action != EQP_RENEW);
         late += advice.action == EQP_RENEW && step.map_age > 0;
         renewed += advice.action == EQP_RENEW;
         w->offered_at = taken ? -1 : w->offered_at;
         change(comm, w);
     }
-    CHECK(renewed >= 4 && late == (*dear > 1.0 ? renewed - 1 : 1));
+    CHECK(renewed >= 4 && late == (*in_line > 1.0 ? renewed - 1 : 1));
     eqp_balancer_free(w->balancer);
 }
 
@@ -302,7 +302,7 @@ MPI_TEST(maps_are_made_where_that_is_cheaper)
     static const double seconds[] = {1e-9, 1e3};
 
     for (int i = 0; i < 2; i++) {
-        run_beside(comm, "thread:wait=0", true, NULL, run_choosing, &seconds[i]);
+        run_late_maps(comm, "thread:wait=0", true, NULL, run_choosing, &seconds[i]);
     }
 }
 
@@ -390,7 +390,7 @@ MPI_TEST(shared_maps_are_repaired)
                                       {"0:delay=2", "made whole", 5 * MANY, true, 0}};
 
     for (int i = 0; i < 4 && mpi_test_size(comm) > 1; i++) {
-        run_beside(comm, runs[i].words, false, NULL, take_shared, &runs[i]);
+        run_late_maps(comm, runs[i].words, false, NULL, take_shared, &runs[i]);
     }
 }
 
@@ -430,7 +430,7 @@ MPI_TEST(maps_that_fail_change_nothing)
 
     for (int i = 0; i < 4; i++) {
         breaks = true; /* on ranks that serve */
-        run_beside(comm, words[i], false, &own_methods, run_frail, NULL);
+        run_late_maps(comm, words[i], false, &own_methods, run_frail, NULL);
     }
 }
 

@@ -20,7 +20,7 @@ static eqp_choice choice_of(const char *text)
     return c;
 }
 
-/* What a map by a choice needs: u units, p pins, t a trial; the capital: not. */
+/* Letters of the needs of a map by a choice: u units, p pins, t a trial; capital letters exclude a need. */
 static bool has_needs(const eqp_choice *c, const char *needs)
 {
     const eqp_map_options made = eqp__map_options_with(&run, c);

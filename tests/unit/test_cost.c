@@ -30,7 +30,7 @@ static eqp_cost_sums sums_of(int nkinds)
     return sums;
 }
 
-/* By the samples alone. */
+/* A fit of the samples, without expected costs. */
 static eqp_cost_fit fit_of(const eqp_cost_sums *sums)
 {
     static const double nothing[EQP_COST_KINDS] = {0.0};

@@ -29,24 +29,24 @@ TEST(a_partitioner_by_hand)
 
     /* Nothing ages, so the present map stays. */
     assert_near(choice.in_line, 50 * 0.4 / 64, 1e-12);
-    assert_true(choice.in_line <= choice.beside && choice.thread == INFINITY);
+    assert_true(choice.in_line <= choice.dedicated && choice.thread == INFINITY);
     /* A step gets longer by 5 %. Five ranks: 0.1273 s of a map, steps of 1.5 x 0.4 / 59 s until it comes: 12.5. */
     model.drift = 0.05;
     model.own = 0.001;
     model.mended = true;
     choice = choice_of(&model, 64);
     assert_int_equal(choice.balancers, 5);
-    assert_near(choice.beside, 50 * 0.4 / 59 * (pow(1.05, 13) - 1) / (0.05 * 13) + (50.0 / 13 - 1) * 0.001, 1e-12);
-    assert_true(choice.beside < choice.in_line);
-    const double mended = choice.beside;
+    assert_near(choice.dedicated, 50 * 0.4 / 59 * (pow(1.05, 13) - 1) / (0.05 * 13) + (50.0 / 13 - 1) * 0.001, 1e-12);
+    assert_true(choice.dedicated < choice.in_line);
+    const double mended = choice.dedicated;
     model.mended = false; /* thirteen steps old */
-    assert_true(choice_of(&model, 64).beside > 1.5 * mended);
+    assert_true(choice_of(&model, 64).dedicated > 1.5 * mended);
     /* One of 8 ranks is an eighth of all, even if half a map costs less than the drift. */
     model = partitioner(4.0);
     model.drift = 0.01;
     model.mended = model.spare = true;
     choice = choice_of(&model, 8);
-    assert_true(choice.in_line < choice.beside);
+    assert_true(choice.in_line < choice.dedicated);
     assert_near(choice.thread, 50 * 4.0 / 8, 1e-12); /* a map for each step costs nothing */
 }
 
@@ -59,10 +59,10 @@ TEST(too_late_is_never)
     model.mended = true;
     model.steps = 20; /* of 0.4 / 8 s: a map by the thread takes 5 of them where half as much is lost meanwhile */
     eqp__lazy_choice choice = choice_of(&model, 8);
-    assert_true(choice.thread < choice.in_line && choice.thread < choice.beside);
+    assert_true(choice.thread < choice.in_line && choice.thread < choice.dedicated);
     model.steps = 5;
     choice = choice_of(&model, 8);
-    assert_true(choice.thread == INFINITY && choice.in_line < choice.beside);
+    assert_true(choice.thread == INFINITY && choice.in_line < choice.dedicated);
 }
 
 /* t steps of f seconds with a map every k steps, at this price for each. */
@@ -122,20 +122,20 @@ TEST(the_choice_is_that_of_brute_force)
         const int p = 1 + (int)(40.0 * noise(&seed));
         const eqp__lazy_choice choice = choice_of(&model, p);
         const double f = seconds_at(&model.step, p);
-        double in_line = all_steps(&model, f, model.steps, 0.0), beside = INFINITY;
+        double in_line = all_steps(&model, f, model.steps, 0.0), dedicated = INFINITY;
 
         for (int64_t k = 1; k < model.steps; k++) {
             in_line = fmin(in_line, all_steps(&model, f, k, seconds_at(&model.map, p)));
         }
         for (int m = 1; m < p; m++) {
-            beside = fmin(beside, seconds_of(&model, p - m, m));
+            dedicated = fmin(dedicated, seconds_of(&model, p - m, m));
         }
         assert_seconds(choice.in_line, in_line);
-        assert_seconds(choice.beside, beside);
+        assert_seconds(choice.dedicated, dedicated);
         assert_seconds(choice.thread, model.spare ? seconds_of(&model, p, 1) : INFINITY);
-        assert_true(beside == INFINITY ||
-                    fabs(seconds_of(&model, p - choice.balancers, choice.balancers) - beside) <= 1e-9 * beside);
-        cheapest[choice.thread < fmin(choice.in_line, choice.beside) ? 2 : choice.beside < choice.in_line]++;
+        assert_true(dedicated == INFINITY ||
+                    fabs(seconds_of(&model, p - choice.balancers, choice.balancers) - dedicated) <= 1e-9 * dedicated);
+        cheapest[choice.thread < fmin(choice.in_line, choice.dedicated) ? 2 : choice.dedicated < choice.in_line]++;
     }
     assert_true(cheapest[0] > 0 && cheapest[1] > 0 && cheapest[2] > 0);
 }
@@ -144,7 +144,7 @@ TEST(extremes_are_modelled)
 {
     eqp_lazy_model model = partitioner(4.0);
 
-    assert_true(choice_of(&model, 1).beside == INFINITY); /* no rank can be given away */
+    assert_true(choice_of(&model, 1).dedicated == INFINITY); /* no rank can be given away */
     model.steps = INT64_MAX;
     model.drift = 1e300; /* a map for every step */
     assert_near(choice_of(&model, 5).in_line / ((4.0 / 5 + 0.3588 / 5 + 0.0111 * 5) * 0x1p63), 1.0, 1e-9);
@@ -152,7 +152,7 @@ TEST(extremes_are_modelled)
     assert_true(choice_of(&model, 5).in_line < INFINITY);
     model.step = (eqp_seconds_fit){0.0, 0.0, 0.0}; /* steps of no time: the map never comes */
     const eqp__lazy_choice choice = choice_of(&model, 5);
-    assert_true(choice.beside == INFINITY && choice.in_line == 0.0);
+    assert_true(choice.dedicated == INFINITY && choice.in_line == 0.0);
 }
 
 TEST(wrong_models_are_refused)
