@@ -2,7 +2,6 @@
 /* The sampler in several threads, each with its own objects and all with a shared tree and shared units. Every thread
  * gets the result of a single thread. Also linked with a ThreadSanitizer build of the sampler, which detects races
  * that change no result. */
-#define UNITS_WORLD_ALONE
 #include "units_world.h"
 
 #include <equipoise/more/curve.h>

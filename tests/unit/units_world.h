@@ -4,20 +4,12 @@
 #ifndef UNITS_WORLD_H
 #define UNITS_WORLD_H
 
+#include "unit.h"
+
 #include <equipoise/more/random.h>
 #include <equipoise/units.h>
 
-#ifdef UNITS_WORLD_ALONE /* a program without cmocka */
-#include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#define assert_true(holds) ((holds) ? (void)0 : abort())
-#define assert_ok(call) assert_true((call) == EQP_OK)
-#else
-#include "unit.h"
-
 FREES(eqp_units, eqp_units_free)
-#endif
 
 enum { NSTRATEGIES = EQP_SAMPLE_STRIDE + 1 };
 enum { WORLD_BATCH = 64, WORLD_SEED = 77, WORLD_CLUMPS = 5 };
