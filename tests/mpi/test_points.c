@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parts of points are balanced and independent of the distribution over ranks and of the storage of coordinates. */
+/* Parts of points are balanced and independent of the distribution over ranks and of the storage of coordinates. They
+ * take few collective calls, the same number on any number of ranks. */
 #include "harness.h"
 
 #include <equipoise/more/random.h>
@@ -7,17 +8,18 @@
 
 #include <math.h>
 
+#include "counted_calls.h"
 #include "failing_ranks.h"
 #include "methods/frame/frame.h"
 
-enum { ITEMS = 400, UNSET = -7 };
+enum { ITEMS = 400, MANY = 4000, UNSET = -7 };
 
 /* Distributions of items over ranks. */
 enum spread { BY_NUMBER, SHUFFLED, ALL_ON_LAST, EVERY_OTHER_RANK, SPREADS };
 
 /* Layout of the items, and a fault in the first item of the last rank that has any. */
 typedef struct layout {
-    int n; /* on all ranks, at most ITEMS */
+    int n; /* on all ranks, at most MANY */
     enum spread spread;
     bool single, strided, unweighed, one_place;
     double scale;  /* factor on coordinates; 0: 1 */
@@ -28,10 +30,10 @@ typedef struct layout {
 } layout;
 
 typedef struct items {
-    int number[ITEMS], part[ITEMS], part_now[ITEMS];
-    int64_t size[ITEMS];
-    double weight[ITEMS];
-    char x[ITEMS * 64];
+    int number[MANY], part[MANY], part_now[MANY];
+    int64_t size[MANY];
+    double weight[MANY];
+    char x[MANY * 64];
     eqp_points points;
 } items;
 
@@ -85,7 +87,6 @@ static void make_items(const layout *is, int rank, int size, items *t)
     const size_t packed = 3 * (is->single ? sizeof(float) : sizeof(double)), stride = packed + (is->strided ? 5 : 0);
     int64_t n = 0;
 
-    memset(t, 0, sizeof *t);
     for (int k = 0; k < is->n; k++) {
         const int i = is->spread == SHUFFLED ? (k * 7919 + 11) % is->n : k;
         if (rank_of(is, i, size) == rank) {
@@ -523,4 +524,57 @@ MPI_TEST(loads_of_phases_follow_their_items)
         }
         CHECK(memcmp(first, part, sizeof first) == 0);
     }
+}
+
+static long counted(void)
+{
+    return counted_blocking + counted_others;
+}
+
+/* Zoltan's own calls on one rank alone do not synchronize and do not count. */
+MPI_TEST(parts_cost_few_calls_on_any_ranks)
+{
+    static const struct {
+        const char *name;
+        long most;
+    } row[] = {{"sfc", 16}, {"count", 16}, {"none", 16}, {"rcb", 9}, {"rib", 9}, {"voronoi", 9}, {"tensor", 24}};
+    enum { ROWS = sizeof row / sizeof row[0] };
+    static long first[ROWS][2];
+    static items t;
+
+    for (int k = 0; k < 2 * ROWS && mpi_test_size(comm) > 1; k++) {
+        const eqp_method *method = eqp_method_find(row[k / 2].name);
+        const eqp_balance_options options = options_of(6);
+        const long before = counted();
+        if (method != NULL) {
+            make_items(&(layout){.n = MANY, .spread = SHUFFLED, .unweighed = k % 2 > 0}, mpi_test_rank(comm),
+                       mpi_test_size(comm), &t);
+            CHECK_EQUAL(eqp_balance_points(comm, method, &t.points, &options, t.part, NULL), EQP_OK);
+        }
+        const long calls = counted() - before, former = first[k / 2][k % 2];
+        if (calls > row[k / 2].most || (former > 0 && calls != former)) {
+            fprintf(stderr, "%s: %ld calls, %ld on other ranks\n", row[k / 2].name, calls, former);
+        }
+        CHECK(calls <= row[k / 2].most && (former == 0 || calls == former));
+        first[k / 2][k % 2] = calls;
+    }
+}
+
+/* Ranks get about equal numbers of items although not all keys are exchanged. */
+MPI_TEST(an_order_costs_few_calls)
+{
+    static items t;
+    eqp_point_order *order = NULL;
+
+    make_items(&(layout){.n = MANY, .spread = SHUFFLED}, mpi_test_rank(comm), mpi_test_size(comm), &t);
+    const long before = counted();
+    CHECK_EQUAL(eqp_point_order_create(comm, &t.points, &order), EQP_OK);
+    const int64_t n = eqp_point_order_count(order);
+    CHECK((double)n < 1.05 * MANY / mpi_test_size(comm) + 1);
+    double *const weight = mpi_test_alloc((size_t)n + 1, sizeof *weight);
+    CHECK_EQUAL(eqp_point_order_bring(order, sizeof *weight, t.weight, weight), EQP_OK);
+    CHECK_EQUAL(eqp_point_order_return(order, sizeof *weight, weight, t.weight), EQP_OK);
+    CHECK(counted() - before <= 10);
+    free(weight);
+    eqp_point_order_free(order);
 }

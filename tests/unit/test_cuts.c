@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "methods/curve/cuts.h"
+#include "methods/frame/frame.h"
 
 #include "unit.h"
 

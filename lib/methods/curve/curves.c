@@ -3,7 +3,6 @@
 #include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
-#include "methods/curve/cuts.h"
 #include "methods/frame/frame.h"
 
 #include <equipoise/more/comm.h>

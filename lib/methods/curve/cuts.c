@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Chains-on-chains partitioning: consecutive ranges of ordered items. */
-#include "methods/curve/cuts.h"
 #include "base/internal.h"
 #include "methods/frame/frame.h"
 
@@ -11,7 +10,7 @@
 
 typedef struct chain {
     int64_t n;
-    const double *prefix; /* [n + 1] load before each item */
+    double *prefix; /* [n + 1] load before each item */
     int nparts;
     const double *share; /* NULL: equal */
     const double *have;  /* [nparts] load of each part in addition to its range; NULL: 0 */
@@ -40,24 +39,13 @@ static int sum_up(int64_t n, const double *load, double *prefix)
     return EQP_OK;
 }
 
+/* The caller frees c->prefix, also after an error. */
 static int chain_open(chain *c, int64_t n, const double *load, int nparts, const double *share)
 {
-    double *prefix = NULL;
-    int code = n < 0 || (n > 0 && !load) ? EQP_ERR_ARGUMENT : eqp__shares_check(nparts, share);
-
-    code = code ? code : eqp_array_create(&prefix, n + 1, sizeof *prefix);
-    code = code ? code : sum_up(n, load, prefix);
-    if (code) {
-        free(prefix);
-        return code;
-    }
-    *c = (chain){n, prefix, nparts, eqp__shares_reduce(nparts, share), NULL};
-    return EQP_OK;
-}
-
-static void chain_close(chain *c)
-{
-    free((void *)c->prefix);
+    *c = (chain){.n = n, .nparts = nparts, .share = eqp__shares_reduce(nparts, share)};
+    EQP__CHECK(n < 0 || (n > 0 && !load) ? EQP_ERR_ARGUMENT : eqp__shares_check(nparts, share));
+    EQP__CHECK(eqp_array_create(&c->prefix, n + 1, sizeof *c->prefix));
+    return sum_up(n, load, c->prefix);
 }
 
 /* Load of part p with items i to j - 1, relative to its share. Monotone in i and j, also in floating point. */
@@ -121,14 +109,16 @@ static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
 int eqp__cuts_from_shares(int64_t n, const double *load, int nparts, const double *share, int64_t *first)
 {
     chain c;
+    int code;
 
-    EQP__CHECK(first ? chain_open(&c, n, load, nparts, share) : EQP_ERR_ARGUMENT);
+    EQP_TRY(chain_open(&c, n, load, nparts, share));
     ideal_cuts(&c, first);
     for (int p = 1; p < nparts && !c.share && n >= nparts; p++) {
         first[p] = clamp(first[p], first[p - 1] + 1, n - (nparts - p));
     }
-    chain_close(&c);
-    return EQP_OK;
+done:
+    free(c.prefix);
+    return code;
 }
 
 /* The largest j such that part p with items i to j - 1 is within the bottleneck. */
@@ -241,6 +231,7 @@ static void settle(const chain *c, double bottleneck, int64_t *leftmost, int64_t
 
 int eqp_cuts_optimal(int64_t n, const double *load, int nparts, const double *share, int64_t *first, double *bottleneck)
 {
+    EQP_REQUIRE(first);
     return eqp__cuts_beside(n, load, nparts, share, NULL, first, bottleneck);
 }
 
@@ -249,12 +240,10 @@ int eqp__cuts_beside(int64_t n, const double *load, int nparts, const double *sh
 {
     chain c;
     int64_t *cut = NULL, *leftmost = NULL;
-    int code = first ? chain_open(&c, n, load, nparts, share) : EQP_ERR_ARGUMENT;
+    int code;
 
-    EQP__CHECK(code);
-    code = eqp_array_create(&cut, (int64_t)nparts + 1, sizeof *cut);
-    code = code ? code : eqp_array_create(&leftmost, (int64_t)nparts + 1, sizeof *leftmost);
-    EQP_TRY(code);
+    EQP_TRY(chain_open(&c, n, load, nparts, share));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(cut, (int64_t)nparts + 1), EQP__ARRAY(leftmost, (int64_t)nparts + 1)));
     c.have = have;
     ideal_cuts(&c, cut);
     double best = find_bottleneck(&c, largest_load(&c, cut));
@@ -268,7 +257,6 @@ int eqp__cuts_beside(int64_t n, const double *load, int nparts, const double *sh
         *bottleneck = any > 0 ? best : 0;
     }
 done:
-    EQP__FREE(cut, leftmost);
-    chain_close(&c);
+    EQP__FREE(cut, leftmost, c.prefix);
     return code;
 }

@@ -64,6 +64,18 @@ int eqp__parts_are_known(MPI_Comm comm, const eqp_balance_items *items, int npar
 /* The present parts; if any is unknown, the optimal cut of the weights along the curve. Collective. */
 int eqp__present_parts(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part);
 
+/* Cuts n ordered items into consecutive ranges that follow target shares: each cut falls where the running load is
+ * nearest to its target. With equal shares and n >= nparts no range is empty. Loads that sum to zero count as 1 each.
+ * load: [n]; share: [nparts] or NULL: equal; first: [nparts + 1] first item of each part. EQP_OK, EQP_ERR_MEMORY, or
+ * EQP_ERR_ARGUMENT for an invalid load or share. Local, O(n + nparts log n), deterministic. */
+int eqp__cuts_from_shares(int64_t n, const double *load, int nparts, const double *share, int64_t *first);
+
+/* eqp_cuts_optimal() for parts that already have some load: minimizes the largest (have + load) / (nparts x share). At
+ * the ideal positions every part has its share of the total, including `have`. Parts may stay without items. have:
+ * [nparts] finite, >= 0; NULL: same as eqp_cuts_optimal(). */
+int eqp__cuts_beside(int64_t n, const double *load, int nparts, const double *share, const double *have, int64_t *first,
+                     double *bottleneck);
+
 /* Parts by a cut along the curve: eqp_cuts_optimal() if `optimal`, else eqp__cuts_from_shares(). Collective. */
 int eqp__cut_curve(MPI_Comm comm, int64_t n, const double *load, const eqp_balance_options *options, int optimal,
                    int *part);

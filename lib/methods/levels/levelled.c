@@ -3,7 +3,6 @@
 #include "methods/levels/levelled.h"
 
 #include "base/internal.h"
-#include "methods/curve/cuts.h"
 #include "methods/frame/frame.h"
 
 #include <string.h>
