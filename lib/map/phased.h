@@ -7,13 +7,8 @@
 
 #include <stdint.h>
 
-/** Adds entries with one rank per phase to a map that has no such entries. Any number of owners may share an entry. The
- * tag of the i-th is -1 - i - eqp_map_shared() before the call.
- * \param[in] map      the map
- * \param[in] n        entries, >= 0
- * \param[in] nphases  1 to EQP_CYCLE_PHASES
- * \param[in] rank     [n][nphases] rank that computes in each phase, >= 0; later phases use the last one
- * \return EQP_OK, EQP_ERR_ARGUMENT for an invalid number and for a map that has such entries, EQP_ERR_MEMORY */
+/* Adds n entries with one rank per phase to a map that has no such entries: rank [n][nphases]. Any number of owners may
+ * share an entry. The tag of the i-th is -1 - i - eqp_map_shared() before the call. EQP_OK or EQP_ERR_MEMORY. */
 int eqp__map_add_phased(eqp_map *map, int64_t n, int nphases, const int *rank);
 
 /* Makes a map for each phase: items are cut by their loads in that phase, by the method and with the options of one
