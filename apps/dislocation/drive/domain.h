@@ -79,7 +79,9 @@ int dd_outbox_pass(MPI_Comm comm, dd_outbox *outbox, int (*take)(void *user, dd_
 bool dd_inbox_empty(const dd_inbox *inbox);
 /* The next piece, borrowed from the inbox; NULL: fewer bytes are left. */
 void *dd_inbox_next(dd_inbox *inbox, size_t size);
-/* Copies the next node with its arms into an empty *node. EQP_OK, EQP_ERR_MEMORY, EQP_ERR_INTERNAL. */
+/* The next node with its arms, likewise. */
+const dd_node *dd_inbox_node(dd_inbox *inbox);
+/* Copies the next node into an empty *node. EQP_OK, EQP_ERR_MEMORY, EQP_ERR_INTERNAL. */
 int dd_inbox_read_node(dd_inbox *inbox, dd_node *node);
 void dd_inbox_free(dd_inbox *inbox);
 

@@ -122,15 +122,21 @@ void *dd_inbox_next(dd_inbox *inbox, size_t size)
     return piece;
 }
 
+const dd_node *dd_inbox_node(dd_inbox *inbox)
+{
+    dd_node *node = dd_inbox_next(inbox, sizeof *node);
+
+    if (node != NULL) {
+        node->arm = dd_inbox_next(inbox, (size_t)node->narms * sizeof *node->arm);
+    }
+    return node == NULL || node->arm == NULL ? NULL : node;
+}
+
 int dd_inbox_read_node(dd_inbox *inbox, dd_node *node)
 {
-    dd_node *head = dd_inbox_next(inbox, sizeof *head);
+    const dd_node *next = dd_inbox_node(inbox);
 
-    if (head == NULL) {
-        return EQP_ERR_INTERNAL;
-    }
-    head->arm = dd_inbox_next(inbox, (size_t)head->narms * sizeof *head->arm);
-    return head->arm == NULL ? EQP_ERR_INTERNAL : dd_node_copy(node, head);
+    return next == NULL ? EQP_ERR_INTERNAL : dd_node_copy(node, next);
 }
 
 void dd_inbox_free(dd_inbox *inbox)

@@ -61,7 +61,7 @@ int dd_check_forces(const dd_settings *settings, char **text, eqp_message *messa
 
 /* A segment, at the image whose middle is nearest to the middle of its cell, and the far forces on its ends. */
 typedef struct known {
-    int64_t cell;
+    int64_t cell; /* sorted by it, then by key */
     dd_segment_key key;
     dd_segment at;
     double far[6];
@@ -76,19 +76,6 @@ typedef struct checked {
     int64_t nsamples;
     double *direct; /* [nsamples][6] */
 } checked;
-
-static int compare(const void *left, const void *right)
-{
-    const known *a = left, *b = right;
-
-    if (a->cell != b->cell) {
-        return a->cell < b->cell ? -1 : 1;
-    }
-    if (a->key.owner != b->key.owner) {
-        return a->key.owner < b->key.owner ? -1 : 1;
-    }
-    return (a->key.other > b->key.other) - (a->key.other < b->key.other);
-}
 
 static void cell_at(const dd_grid *grid, int64_t cell, int64_t at[3])
 {
@@ -117,14 +104,13 @@ static dd_segment fold(const dd_domain *domain, const dd_grid *grid, int64_t cel
     return s;
 }
 
-static int gather(const dd_simulation *sim, int64_t *n, known **all)
+static int list_own(const dd_simulation *sim, known **mine)
 {
     const dd_stage *stage = &sim->stage;
     const dd_waves *waves = sim->evaluator.waves;
-    known *mine = NULL;
-    int code = eqp_array_create(&mine, stage->nown, sizeof *mine);
 
-    for (int64_t i = 0, last = -1, live = -1, s = 0; i < stage->n && code == EQP_OK; i++) {
+    DD_CHECK(eqp_array_create(mine, stage->nown, sizeof **mine));
+    for (int64_t i = 0, last = -1, live = -1, s = 0; i < stage->n; i++) {
         if (stage->source[i] >= 0) {
             const int64_t cell = dd_stage_cell(stage, i);
             const dd_segment segment = dd_stage_segment(stage, i);
@@ -132,33 +118,35 @@ static int gather(const dd_simulation *sim, int64_t *n, known **all)
                 dd_far_open(waves->far, stage->field.local + ++live * waves->parts.sizes.nlocal, waves->scratch);
             }
             last = cell;
-            mine[s] =
+            (*mine)[s] =
                 (known){.cell = cell, .key = stage->key[i], .at = fold(&sim->domain, &stage->grid, cell, &segment)};
-            dd_far_force(waves->far, cell, waves->scratch, &segment, mine[s++].far);
+            dd_far_force(waves->far, cell, waves->scratch, &segment, (*mine)[s++].far);
         }
     }
-    EQP_TRY(eqp_agree(sim->comm, code, NULL));
-    EQP_TRY(eqp_gather_records(sim->comm, sizeof *mine, stage->nown, mine, n, all));
-    if (*n > 1) {
-        qsort(*all, (size_t)*n, sizeof **all, compare);
-    }
-done:
-    free(mine);
-    return code;
+    return EQP_OK;
+}
+
+static int gather(const dd_simulation *sim, int64_t *n, known **all)
+{
+    DD_FREED known *mine = NULL;
+
+    DD_CHECK(eqp_agree(sim->comm, list_own(sim, &mine), NULL));
+    DD_CHECK(eqp_gather_records(sim->comm, sizeof *mine, sim->stage.nown, mine, n, all));
+    dd_sort(*all, *n, sizeof **all, dd_by_3_words);
+    return EQP_OK;
 }
 
 static int set_columns(checked *c, double **memory)
 {
-    const int code = dd_columns_create(c->n, memory, &c->columns);
-
-    for (int64_t i = 0; i < c->n && code == EQP_OK; i++) {
+    DD_CHECK(dd_columns_create(c->n, memory, &c->columns));
+    for (int64_t i = 0; i < c->n; i++) {
         for (int d = 0; d < 3; d++) {
             c->columns.at[d][i] = c->all[i].at.x1[d];
             c->columns.at[3 + d][i] = c->all[i].at.x2[d];
             c->columns.at[6 + d][i] = c->all[i].at.burgers[d];
         }
     }
-    return code;
+    return eqp_array_create(&c->direct, 6 * c->nsamples, sizeof *c->direct);
 }
 
 static bool is_near(const dd_grid *grid, int64_t cell, int64_t other, const int64_t image[3])
@@ -204,15 +192,14 @@ static const known *sample(const checked *c, int64_t i)
 
 static int add_all(checked *c, int shells)
 {
-    int64_t most[3], image[3];
+    const double *box = c->sim->domain.box;
+    const int64_t x = box[0] > 0 ? shells : 0, y = box[1] > 0 ? shells : 0, z = box[2] > 0 ? shells : 0;
+    int64_t image[3];
 
-    for (int d = 0; d < 3; d++) {
-        most[d] = c->sim->domain.box[d] > 0 ? shells : 0;
-    }
     for (int64_t i = c->sim->domain.rank; i < c->nsamples; i += c->sim->domain.nranks) {
-        for (image[0] = -most[0]; image[0] <= most[0]; image[0]++) {
-            for (image[1] = -most[1]; image[1] <= most[1]; image[1]++) {
-                for (image[2] = -most[2]; image[2] <= most[2]; image[2]++) {
+        for (image[0] = -x; image[0] <= x; image[0]++) {
+            for (image[1] = -y; image[1] <= y; image[1]++) {
+                for (image[2] = -z; image[2] <= z; image[2]++) {
                     add_image(c, sample(c, i), image, c->direct + 6 * i);
                 }
             }
@@ -288,46 +275,39 @@ static int take_shapes(const checked *c, double *error)
 static int write_text(const checked *c, int shells, char **text)
 {
     const int64_t n = 6 * c->nsamples;
-    double *error = NULL, square = 0.0;
-    int code;
+    DD_FREED double *error = NULL;
+    double square = 0.0;
 
-    EQP_TRY(eqp_array_create(&error, n, sizeof *error));
-    EQP_TRY(eqp_array_create(text, TEXT_ROOM, 1));
+    DD_CHECK(eqp_array_create(&error, n, sizeof *error));
+    DD_CHECK(eqp_array_create(text, TEXT_ROOM, 1));
     for (int64_t i = 0; i < n; i++) {
-        error[i] = sample(c, i / 6)->far[i % 6] - c->direct[i];
-    }
-    for (int64_t i = 0; i < n; i++) {
-        square += sample(c, i / 6)->far[i % 6] * sample(c, i / 6)->far[i % 6];
+        const double far = sample(c, i / 6)->far[i % 6];
+        error[i] = far - c->direct[i];
+        square += far * far;
     }
     const double far = sqrt(square), all = sqrt(dot(n, error, error));
-    EQP_TRY(take_shapes(c, error));
+    DD_CHECK(take_shapes(c, error));
     snprintf(*text, TEXT_ROOM,
              "shells\tsegments\tfar_order\terror\terror_without_linear_stress\n%d\t%lld\t%d\t%.3e\t%.3e\n", shells,
              (long long)c->nsamples, c->sim->domain.far_order, all / far, sqrt(dot(n, error, error)) / far);
-done:
-    free(error);
-    return code;
+    return EQP_OK;
 }
 
 int dd_check_images(const dd_simulation *sim, int shells, char **text)
 {
+    DD_FREED known *all = NULL;
+    DD_FREED double *memory = NULL;
     checked c = {.sim = sim, .medium = sim->evaluator.medium};
-    known *all = NULL;
-    double *memory = NULL;
-    int code = sim->evaluator.waves == NULL ? EQP_ERR_STATE : gather(sim, &c.n, &all);
+    int code;
 
+    DD_CHECK(sim->evaluator.waves == NULL ? EQP_ERR_STATE : gather(sim, &c.n, &all));
     memset(c.medium.box, 0, sizeof c.medium.box);
     c.all = all;
     c.nsamples = c.n < SAMPLES ? c.n : SAMPLES;
-    EQP_TRY(code);
-    code = set_columns(&c, &memory);
-    code = code == EQP_OK ? eqp_array_create(&c.direct, 6 * c.nsamples, sizeof *c.direct) : code;
-    EQP_TRY(eqp_agree(sim->comm, code, NULL));
+    EQP_TRY(eqp_agree(sim->comm, set_columns(&c, &memory), NULL));
     EQP_TRY(add_all(&c, shells));
     EQP_TRY(eqp_agree(sim->comm, write_text(&c, shells, text), NULL));
 done:
-    free(all);
-    free(memory);
     free(c.direct);
     return code;
 }

@@ -20,16 +20,6 @@
 #define STRETCH 1.25
 #define CELLS_MOST 1000
 
-/* Prefixes a message about a node with its input. */
-static void name_input(const char *name, eqp_message *message)
-{
-    const eqp_message what = *message;
-
-    if (what.text[0] != '\0') {
-        eqp_message_set(message, "%s: %s", name, what.text);
-    }
-}
-
 static void place_box(dd_domain *domain, const double low[3], const double high[3], const int boundary[3])
 {
     for (int d = 0; d < 3; d++) {
@@ -42,9 +32,9 @@ static void place_box(dd_domain *domain, const double low[3], const double high[
 static int generate(const dd_settings *settings, dd_domain *domain, dd_input *input, eqp_message *message)
 {
     const dd_generator *const generator = &settings->generator;
+    const int64_t n = dd_generator_count(generator);
     double high[3], edge[3];
     int64_t first, count;
-    int code;
 
     for (int d = 0; d < 3; d++) {
         if (input->control.boundary[d] != 0) {
@@ -56,20 +46,19 @@ static int generate(const dd_settings *settings, dd_domain *domain, dd_input *in
     dd_v3_along(domain->low, 1.0, edge, high);
     place_box(domain, domain->low, high, input->control.boundary);
     snprintf(input->format, sizeof input->format, "generated %s", generator->kind->name);
-    EQP_TRY(
-        app_run_check_particles(&settings->run, "dislocation: --generate", dd_generator_count(generator), 0, message));
-    app_slice(dd_generator_count(generator), domain->rank, domain->nranks, &first, &count);
-    code = dd_generator_make(generator, first, count, &domain->network);
+    DD_CHECK(app_run_check_particles(&settings->run, "dislocation: --generate", n, 0, message));
+    app_slice(n, domain->rank, domain->nranks, &first, &count);
+    const int code = dd_generator_make(generator, first, count, &domain->network);
     if (code != EQP_OK) {
         eqp_message_set(message, "dislocation: --generate: %s", eqp_error_text(code));
+        return code;
     }
-    for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
+    for (int64_t i = 0; i < domain->network.n; i++) {
         dd_node *node = &domain->network.node[i];
         dd_domain_fold(domain, node->x);
         node->order = (int64_t)node->tag; /* tags of generated nodes count from 0 */
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Leaves out normals, since reading normalizes them. */
@@ -107,79 +96,62 @@ static int make_node(const eqp_paradis_node *from, const eqp_paradis_arm *arms, 
     return EQP_OK;
 }
 
-/* Adds this rank's nodes of a block, which starts at node `at`. */
-static int take_block(dd_domain *domain, const eqp_paradis_block *block, int64_t at, int64_t first, int64_t end,
-                      uint64_t *checksum, eqp_message *message)
+static int take_node(dd_domain *domain, const eqp_paradis_block *block, int64_t i, int64_t order, uint64_t *checksum)
 {
-    int code = EQP_OK;
+    DD_FREED_BY(dd_node_free) dd_node node = {0};
 
-    for (int64_t i = 0; i < block->n && code == EQP_OK; i++) {
-        const eqp_paradis_node *from = &block->node[i];
-        dd_node node = {0};
-        if (at + i < first || at + i >= end) {
-            continue;
-        }
-        code = make_node(from, block->arm + from->first_arm, at + i, &node);
-        if (code == EQP_OK) {
-            *checksum += dd_input_checksum(at + i, &node);
-            dd_domain_fold(domain, node.x);
-            code = dd_network_add(&domain->network, &node);
-        }
-        if (code == EQP_ERR_DATA) {
-            eqp_message_set(message, "node %u,%u: stands twice", DD_TAG_DOMAIN(from->tag), DD_TAG_INDEX(from->tag));
-        } else if (code != EQP_OK) {
-            eqp_message_set(message, "%s", eqp_error_text(code));
-        }
-        dd_node_free(&node);
-    }
-    return code;
+    DD_CHECK(make_node(&block->node[i], block->arm + block->node[i].first_arm, order, &node));
+    *checksum += dd_input_checksum(order, &node);
+    dd_domain_fold(domain, node.x);
+    return dd_network_add(&domain->network, &node);
 }
 
 /* Reads the file up to the end of this rank's slice; the last rank checks that the file is complete. */
 static int read_slice(eqp_paradis_reader *reader, dd_domain *domain, uint64_t *checksum, eqp_message *message)
 {
     const int64_t total = eqp_paradis_get_header(reader)->nnodes;
-    eqp_paradis_block block = {0};
-    int64_t first, count, at = 0;
-    int code = EQP_OK;
+    eqp_paradis_block block = {.n = 1};
+    int64_t first, count;
 
     app_slice(total, domain->rank, domain->nranks, &first, &count);
-    while (code == EQP_OK && (at < first + count || domain->rank == domain->nranks - 1)) {
-        code = eqp_paradis_next(reader, BLOCK, &block, message);
-        if (code != EQP_OK || block.n == 0) {
-            break;
-        }
-        code = take_block(domain, &block, at, first, first + count, checksum, message);
-        at += block.n;
-        if (code != EQP_OK) {
-            name_input(eqp_paradis_path(reader), message);
+    for (int64_t at = 0; block.n > 0 && (at < first + count || domain->rank == domain->nranks - 1); at += block.n) {
+        DD_CHECK(eqp_paradis_next(reader, BLOCK, &block, message));
+        for (int64_t i = 0; i < block.n; i++) {
+            const dd_tag tag = block.node[i].tag;
+            const bool mine = at + i >= first && at + i < first + count;
+            const int code = mine ? take_node(domain, &block, i, at + i, checksum) : EQP_OK;
+            if (code == EQP_ERR_DATA) {
+                eqp_message_set(message, "%s: node %u,%u: stands twice", eqp_paradis_path(reader), DD_TAG_DOMAIN(tag),
+                                DD_TAG_INDEX(tag));
+            } else if (code != EQP_OK) {
+                eqp_message_set(message, "%s: %s", eqp_paradis_path(reader), eqp_error_text(code));
+            }
+            DD_CHECK(code);
         }
     }
-    return code;
+    return EQP_OK;
+}
+
+static void close_reader(eqp_paradis_reader **reader)
+{
+    eqp_paradis_close(*reader);
 }
 
 static int read_file(const char *path, const dd_settings *settings, dd_domain *domain, dd_input *input,
                      uint64_t *checksum, eqp_message *message)
 {
-    eqp_paradis_reader *reader = NULL;
-    int code = eqp_paradis_open(path, &reader, message);
+    DD_FREED_BY(close_reader) eqp_paradis_reader *reader = NULL;
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    DD_CHECK(eqp_paradis_open(path, &reader, message));
     const eqp_paradis_header *header = eqp_paradis_get_header(reader);
     place_box(domain, header->min, header->max, input->control.boundary);
     snprintf(input->format, sizeof input->format, "ParaDiS version %d", header->version);
     if (header->nnodes < 1) {
         eqp_message_set(message, "%s: no nodes", path);
-        code = EQP_ERR_FORMAT;
+        return EQP_ERR_FORMAT;
     }
-    EQP_TRY(code);
-    EQP_TRY(app_run_check_particles(&settings->run, path, header->nnodes, header->bytes, message));
-    EQP_TRY(read_slice(reader, domain, checksum, message));
-done:
-    eqp_paradis_close(reader);
-    return code;
+    DD_CHECK(app_run_check_particles(&settings->run, path, header->nnodes, header->bytes, message));
+    return read_slice(reader, domain, checksum, message);
 }
 
 /* Parameters known before the network: the file's, overridden by the command line. */
@@ -189,30 +161,26 @@ static int read_control(const dd_settings *settings, const char *path, dd_input 
     const bool restart = settings->run.restart != NULL;
     eqp_message ignored = {""};
     int64_t nignored = 0;
-    int code = EQP_OK;
 
     dd_settings_default_control(control);
     if (path != NULL) {
         *control = eqp_paradis_control_defaults;
         memset(control->cells, 0, sizeof control->cells);
-        code = eqp_paradis_control_read(path, control, &nignored, &ignored, message);
+        DD_CHECK(eqp_paradis_control_read(path, control, &nignored, &ignored, message));
     }
-    if (code == EQP_OK && nignored > 0 && !restart) {
+    if (nignored > 0 && !restart) {
         eqp_message_set(dd_notes_next(&input->notes), "%s: passed over: %s", path, ignored.text);
     }
     for (int d = 0; d < 3; d++) {
         control->cells[d] *= settings->tile[d];
     }
-    EQP_TRY(code);
     if (!restart) {
         control->first_step = 0;
         control->time = 0;
         memset(control->plastic_strain, 0, sizeof control->plastic_strain);
     }
     dd_settings_override(settings, control);
-    code = dd_foreign_check(path != NULL ? path : "dislocation", control, &input->notes, message);
-done:
-    return code;
+    return dd_foreign_check(path != NULL ? path : "dislocation", control, &input->notes, message);
 }
 
 static int find_last_step(const dd_settings *settings, const char *path, dd_input *input, eqp_message *message)
@@ -313,22 +281,25 @@ static int complete_control(const char *path, const dd_generator *generator, con
     return code == EQP_OK ? check_choices(from, &input->control, &input->notes, message) : code;
 }
 
-static int connect(const char *name, dd_domain *domain, dd_input *input, eqp_message *message)
+static int find_all(dd_domain *domain, dd_input *input, eqp_message *message)
 {
-    eqp_message what = {""};
-    int code;
-
     for (int64_t i = 0; i < domain->network.n; i++) {
         domain->network.node[i].split = -1;
     }
     input->nodes = domain->network.n;
-    EQP_TRY(eqp_sum_int64(domain->comm, 1, &input->nodes));
-    EQP_TRY(dd_domain_connect(domain, &what));
-    EQP_TRY(dd_verify_arms(domain, &input->longest, &input->segments, &what));
-done:
+    DD_CHECK(eqp_sum_int64(domain->comm, 1, &input->nodes));
+    DD_CHECK(dd_domain_connect(domain, message));
+    return dd_verify_arms(domain, &input->longest, &input->segments, message);
+}
+
+/* Connects the nodes; a message about one of them begins with the name of the input. */
+static int connect(const char *name, dd_domain *domain, dd_input *input, eqp_message *message)
+{
+    eqp_message what = {""};
+    const int code = find_all(domain, input, &what);
+
     if (code != EQP_OK && what.text[0] != '\0') {
-        *message = what;
-        name_input(name, message);
+        eqp_message_set(message, "%s: %s", name, what.text);
     }
     return code;
 }
@@ -362,7 +333,8 @@ static int read_slices(const dd_settings *settings, const char *data, const char
 int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *input, eqp_message *message)
 {
     const char *data = settings->run.snapshot, *ctrl = settings->ctrl;
-    char *own_data = NULL, *own_ctrl = NULL;
+    DD_FREED char *own_data = NULL;
+    DD_FREED char *own_ctrl = NULL;
     uint64_t checksum = 0;
     int code = EQP_OK;
 
@@ -373,19 +345,15 @@ int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *inpu
         ctrl = own_ctrl;
     }
     code = code == EQP_OK ? read_slices(settings, data, ctrl, domain, input, &checksum, message) : code;
-    EQP_TRY(eqp_agree(domain->comm, code, message));
+    DD_CHECK(eqp_agree(domain->comm, code, message));
     if (settings->run.restart != NULL) {
-        EQP_TRY(check_pair(domain, data, ctrl, input->control.checksum, checksum, message));
+        DD_CHECK(check_pair(domain, data, ctrl, input->control.checksum, checksum, message));
     }
-    EQP_TRY(connect(data != NULL ? data : input->format, domain, input, message));
+    DD_CHECK(connect(data != NULL ? data : input->format, domain, input, message));
     if (settings->tile_text != NULL) {
-        EQP_TRY(dd_tile_domain(domain, settings->tile, message));
-        EQP_TRY(connect("dislocation: --tile", domain, input, message));
+        DD_CHECK(dd_tile_domain(domain, settings->tile, message));
+        DD_CHECK(connect("dislocation: --tile", domain, input, message));
     }
     code = complete_control(ctrl, data == NULL ? &settings->generator : NULL, domain, input, message);
-    EQP_TRY(eqp_agree(domain->comm, code, message));
-done:
-    free(own_ctrl);
-    free(own_data);
-    return code;
+    return eqp_agree(domain->comm, code, message);
 }

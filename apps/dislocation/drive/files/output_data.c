@@ -26,73 +26,57 @@ static int by_place(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static int compare_keys(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+/* A node by its place in the file. */
+typedef struct placed {
+    uint64_t place;
+    const dd_node *node;
+} placed;
 
-    return (a > b) - (a < b);
+static int list_places(const dd_domain *domain, placed **list, uint64_t **key, int **dest)
+{
+    const int64_t n = domain->network.n;
+
+    DD_CHECK(eqp_array_create(list, n, sizeof **list));
+    DD_CHECK(eqp_array_create(key, n, sizeof **key));
+    DD_CHECK(eqp_array_create(dest, n, sizeof **dest));
+    for (int64_t i = 0; i < n; i++) {
+        (*list)[i] = (placed){dd_output_place(&domain->network.node[i]), &domain->network.node[i]};
+    }
+    dd_sort(*list, n, sizeof **list, dd_by_word);
+    for (int64_t i = 0; i < n; i++) {
+        (*key)[i] = (*list)[i].place;
+    }
+    return EQP_OK;
 }
 
-/* The first place of each rank's range: equal numbers of nodes. */
-static int cut_runs(const dd_domain *domain, uint64_t *cut)
+static int receive_run(void *user, dd_inbox *in)
 {
-    const dd_network *network = &domain->network;
-    DD_FREED uint64_t *key = NULL;
+    run *r = user;
 
-    DD_CHECK(eqp_agree(domain->comm, eqp_array_create(&key, network->n, sizeof *key), NULL));
-    for (int64_t i = 0; i < network->n; i++) {
-        key[i] = dd_output_place(&network->node[i]);
+    while (!dd_inbox_empty(in)) {
+        DD_CHECK(eqp_array_reserve(&r->node, &r->room, r->n + 1, sizeof *r->node));
+        r->node[r->n] = (dd_node){0};
+        DD_CHECK(dd_inbox_read_node(in, &r->node[r->n]));
+        r->n++;
     }
-    if (network->n > 1) {
-        qsort(key, (size_t)network->n, sizeof *key, compare_keys);
-    }
-    return eqp_key_cuts(domain->comm, network->n, key, NULL, domain->nranks, NULL, cut);
+    dd_sort(r->node, r->n, sizeof *r->node, by_place);
+    return EQP_OK;
 }
 
-static int find_run(const uint64_t *cut, int nranks, uint64_t key)
-{
-    int low = 0, high = nranks; /* cut[low] <= key < cut[high] */
-
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        if (cut[middle] <= key) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-static int receive_run(dd_inbox *in, run *r)
-{
-    int code = EQP_OK;
-
-    while (code == EQP_OK && !dd_inbox_empty(in)) {
-        code = eqp_array_reserve(&r->node, &r->room, r->n + 1, sizeof *r->node);
-        code = code == EQP_OK ? dd_inbox_read_node(in, &r->node[r->n]) : code;
-        r->n += code == EQP_OK;
-    }
-    if (code == EQP_OK && r->n > 1) {
-        qsort(r->node, (size_t)r->n, sizeof *r->node, by_place);
-    }
-    return code;
-}
-
+/* Deals the nodes out in the order of the file, equally many to each rank. */
 static int make_run(const dd_domain *domain, run *r)
 {
+    DD_FREED placed *list = NULL;
+    DD_FREED uint64_t *key = NULL;
+    DD_FREED int *dest = NULL;
     dd_outbox out = {0};
-    DD_FREED_BY(dd_inbox_free) dd_inbox in = {0};
-    DD_FREED uint64_t *cut = NULL;
 
-    DD_CHECK(eqp_agree(domain->comm, eqp_array_create(&cut, domain->nranks + 1, sizeof *cut), NULL));
-    DD_CHECK(cut_runs(domain, cut));
+    DD_CHECK(eqp_agree(domain->comm, list_places(domain, &list, &key, &dest), NULL));
+    DD_CHECK(eqp_deal_keys(domain->comm, domain->network.n, key, dest));
     for (int64_t i = 0; i < domain->network.n; i++) {
-        const dd_node *node = &domain->network.node[i];
-        dd_outbox_add_node(&out, find_run(cut, domain->nranks, dd_output_place(node)), node);
+        dd_outbox_add_node(&out, dest[i], list[i].node);
     }
-    DD_CHECK(dd_outbox_deliver(domain->comm, &out, &in));
-    return eqp_agree(domain->comm, receive_run(&in, r), NULL);
+    return dd_outbox_pass(domain->comm, &out, receive_run, r);
 }
 
 /* A `.data` file being written; rank 0 has the writer. */
@@ -134,17 +118,12 @@ static int append(data_file *file, const dd_node *node)
 static int take_nodes(void *user, dd_inbox *in, eqp_message *message)
 {
     data_file *file = user;
-    int code = EQP_OK;
 
-    file->n = 0;
-    file->narms = 0;
-    while (code == EQP_OK && !dd_inbox_empty(in)) {
-        dd_node node = {0};
-        code = dd_inbox_read_node(in, &node);
-        code = code == EQP_OK ? append(file, &node) : code;
-        dd_node_free(&node);
+    file->n = file->narms = 0;
+    for (const dd_node *node; (node = dd_inbox_node(in)) != NULL;) {
+        DD_CHECK(append(file, node));
     }
-    return code == EQP_OK ? eqp_paradis_write_nodes(file->writer, file->n, file->node, file->arm, message) : code;
+    return eqp_paradis_write_nodes(file->writer, file->n, file->node, file->arm, message);
 }
 
 static int begin(const dd_domain *domain, const char *path, const eqp_paradis_control *control, const char *ctrl,
@@ -222,18 +201,16 @@ int dd_output_restart(const dd_domain *domain, const dd_input *input, const dd_m
                       eqp_message *message)
 {
     eqp_paradis_control control = control_of(input, now);
-    char *data = NULL, *ctrl = NULL, *others = NULL;
+    DD_FREED char *data = NULL;
+    DD_FREED char *ctrl = NULL;
+    DD_FREED char *others = NULL;
     eqp_message what = {""};
     int code = dd_files_pair(name, &data, &ctrl);
 
     code = code == EQP_OK ? dd_foreign_complete(&control, now->lines, &others) : code;
-    EQP_TRY(eqp_agree(domain->comm, code, NULL));
+    code = eqp_agree(domain->comm, code, NULL);
     control.others = others; /* a copy; the input keeps its own */
-    EQP_TRY(write_pair(domain, &control, data, ctrl, &what));
-done:
+    code = code == EQP_OK ? write_pair(domain, &control, data, ctrl, &what) : code;
     dd_output_explain(name, code, &what, message);
-    free(others);
-    free(data);
-    free(ctrl);
     return code;
 }

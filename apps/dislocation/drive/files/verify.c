@@ -63,21 +63,17 @@ static void check_claim(const dd_domain *domain, const claim *c, findings *f)
         difference = fmax(difference, fabs(c->burgers[d] + back->burgers[d]));
         largest = fmax(largest, fabs(c->burgers[d]));
     }
-    if (!(difference <= SAME_BURGERS * largest)) {
-        refuse(c, "its Burgers vector is not the opposite of that of the arm from", 0, f);
-        return;
-    }
     dd_domain_offset(domain, c->x, node->x, offset);
     length = sqrt(offset[0] * offset[0] + offset[1] * offset[1] + offset[2] * offset[2]);
-    if (!(length > 0)) {
+    if (!(difference <= SAME_BURGERS * largest)) {
+        refuse(c, "its Burgers vector is not the opposite of that of the arm from", 0, f);
+    } else if (!(length > 0)) {
         refuse(c, "no length between it and", 0, f);
-        return;
-    }
-    if (length >= half_box(domain)) {
+    } else if (length >= half_box(domain)) {
         refuse(c, "half the box or more lies between it and", half_box(domain), f);
-        return;
+    } else {
+        f->longest = fmax(f->longest, length);
     }
-    f->longest = fmax(f->longest, length);
 }
 
 /* Checks arms to neighbours on this rank at once and sends the rest. */
@@ -123,8 +119,8 @@ static int judge(const dd_domain *domain, const findings *f, eqp_message *messag
 int dd_verify_arms(const dd_domain *domain, double *longest, int64_t *nsegments, eqp_message *message)
 {
     findings found = {0, DD_NO_TAG, DD_NO_TAG, NULL, 0};
-    dd_outbox out = {0};
     DD_FREED_BY(dd_inbox_free) dd_inbox in = {0};
+    dd_outbox out = {0};
     int64_t narms = 0;
 
     make_claims(domain, &out, &found);
@@ -138,7 +134,7 @@ int dd_verify_arms(const dd_domain *domain, double *longest, int64_t *nsegments,
     DD_CHECK(judge(domain, &found, message));
     DD_CHECK(eqp_sum_int64(domain->comm, 1, &narms));
     if (MPI_Allreduce(MPI_IN_PLACE, &found.longest, 1, MPI_DOUBLE, MPI_MAX, domain->comm) != MPI_SUCCESS) {
-        DD_CHECK(EQP_ERR_MPI);
+        return EQP_ERR_MPI;
     }
     *longest = found.longest;
     *nsegments = narms / 2;
@@ -174,25 +170,20 @@ static int plan(const dd_domain *domain, const int count[3], dd_tiling *tiling, 
 /* Copies ghosts without arms, for their positions. */
 static int add_ghosts(const dd_halo *halo, dd_network *base)
 {
-    int code = EQP_OK;
-
-    for (int64_t g = 0; g < halo->nghosts && code == EQP_OK; g++) {
+    for (int64_t g = 0; g < halo->nghosts; g++) {
         dd_node ghost = {.tag = halo->tag[g]};
         memcpy(ghost.x, halo->x + 3 * g, sizeof ghost.x);
-        code = dd_network_add(base, &ghost);
+        DD_CHECK(dd_network_add(base, &ghost));
     }
-    return code;
+    return EQP_OK;
 }
 
 static int add_tile(const dd_tiling *tiling, const dd_network *base, const dd_halo *halo, int64_t tile, int64_t total,
                     dd_network *network)
 {
     const int64_t before = network->n;
-    int code = dd_tiling_make(tiling, base, tile, 1, network);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    DD_CHECK(dd_tiling_make(tiling, base, tile, 1, network));
     for (int64_t g = 0; g < halo->nghosts; g++) {
         dd_network_remove(network, dd_network_find(network, dd_tiling_tag(tiling, tile, halo->tag[g])));
     }
@@ -218,24 +209,21 @@ static int copy(dd_domain *domain, const dd_tiling *tiling, const dd_halo *halo,
 
 int dd_tile_domain(dd_domain *domain, const int count[3], eqp_message *message)
 {
+    DD_FREED_BY(dd_halo_free) dd_halo halo = {0};
     int64_t total = domain->network.n;
     dd_tiling tiling;
-    dd_halo halo = {0};
-    int code;
 
-    EQP_TRY(eqp_sum_int64(domain->comm, 1, &total));
-    EQP_TRY(plan(domain, count, &tiling, message));
-    EQP_TRY(dd_halo_create(domain, DD_PLACES, EQP_OK, &halo));
-    code = eqp_agree(domain->comm, copy(domain, &tiling, &halo, total), NULL);
+    DD_CHECK(eqp_sum_int64(domain->comm, 1, &total));
+    DD_CHECK(plan(domain, count, &tiling, message));
+    DD_CHECK(dd_halo_create(domain, DD_PLACES, EQP_OK, &halo));
+    const int code = eqp_agree(domain->comm, copy(domain, &tiling, &halo, total), NULL);
     if (code != EQP_OK) {
         eqp_message_set(message, "dislocation: --tile: %s", eqp_error_text(code));
+        return code;
     }
-    EQP_TRY(code);
     dd_tiling_box(&tiling, domain->low, domain->box);
     for (int d = 0; d < 3; d++) {
         domain->edge[d] *= count[d];
     }
-done:
-    dd_halo_free(&halo);
-    return code;
+    return EQP_OK;
 }
