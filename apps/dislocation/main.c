@@ -2,7 +2,6 @@
 /* dislocation: dislocation dynamics on MPI ranks, balanced by interactions. */
 #include "drive/balance/balance.h"
 #include "drive/files/input.h"
-#include "drive/files/record.h"
 #include "drive/simulation.h"
 
 #include "../report/simulate.h"
@@ -26,18 +25,17 @@ static int take_step(void *user, eqp_message *message)
 static int write_snapshot(void *user, const char *path, eqp_message *message)
 {
     const dd_simulation *sim = user;
-    dd_moment now = dd_simulation_moment(sim);
-    char *lines = NULL;
-    int code = dd_files_for_paraview(path) ? EQP_OK : dd_resume_write(sim, &lines);
+    const eqp_paradis_control now = dd_simulation_control(sim);
+    DD_FREED char *lines = NULL;
 
+    if (dd_files_for_paraview(path)) {
+        return dd_output_lines(&sim->domain, now.time, path, message);
+    }
+    const int code = dd_resume_write(sim, &lines);
     if (code != EQP_OK) {
         eqp_message_set(message, "%s: %s", path, eqp_error_text(code));
-        return code;
     }
-    now.lines = lines;
-    code = dd_output_snapshot(&sim->domain, &sim->input, &now, path, message);
-    free(lines);
-    return code;
+    return code == EQP_OK ? dd_output_restart(&sim->domain, &now, lines, path, message) : code;
 }
 
 static int write_series(void *user, const app_series *series, eqp_message *message)
@@ -165,15 +163,10 @@ static int answer(const void *values, char **text, eqp_message *message)
                : EQP_OK;
 }
 
-static int complete(void *values, eqp_message *message)
-{
-    return dd_settings_complete(values, message);
-}
-
 int main(int argc, char **argv)
 {
     dd_settings settings = {.run = {.snapshot = NULL}};
-    const app_program program = {dd_settings_table(), &settings,          answer,        complete, simulate,
+    const app_program program = {dd_settings_table(), &settings,          answer,        dd_settings_complete, simulate,
                                  &dd_methods,         {1.5e-4, 1.0, 0.0}, &dd_generators};
     const int status = app_main(&program, MPI_COMM_WORLD, argc, argv);
 

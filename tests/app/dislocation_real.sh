@@ -9,16 +9,14 @@ if [ ! -d "$data" ]; then
     echo "skipped: no networks of other codes here"
     exit 77
 fi
-# first DIR KEY: of the first step of a report. last: of the last one.
-first()
+# of_step DIR KEY STEP: a value of a report. first, last: of its first and its last step.
+of_step()
 {
-    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["steps"][0][sys.argv[2]])' "$1/report.json" "$2"
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["steps"][int(sys.argv[3])][sys.argv[2]])' \
+        "$1/report.json" "$2" "$3"
 }
-
-last()
-{
-    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["steps"][-1][sys.argv[2]])' "$1/report.json" "$2"
-}
+first() { of_step "$@" 0; }
+last() { of_step "$@" -1; }
 
 if [ "${3-}" = large ]; then
     begun=$SECONDS

@@ -6,33 +6,28 @@
 #include "../unit/dd_check.h"
 #include "failures.h"
 
-#include "domain.h"
 #include "simulation.h"
 
-#include <equipoise/more/comm.h>
+#include <equipoise/more/io.h>
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define PI 3.14159265358979323846
 
 #define DD_SCENE_NODES 64
 
-/* Lines of consecutive nodes: closed ones return to their first node, open ones have pinned ends. */
+/* Nodes of at most two arms: those of node i begin at 2 i. */
 typedef struct dd_scene {
     double box;
     int n;
-    double x[DD_SCENE_NODES][3];
-    int next[DD_SCENE_NODES], previous[DD_SCENE_NODES]; /* -1: none */
-    double burgers[DD_SCENE_NODES][3];                  /* in the direction of the line */
-    double normal[DD_SCENE_NODES][3];
+    eqp_paradis_node node[DD_SCENE_NODES];
+    eqp_paradis_arm arm[2 * DD_SCENE_NODES];
 } dd_scene;
 
 typedef struct dd_experiment {
     MPI_Comm comm;
-    char path[256], words[1024];
+    char words[1024];
     dd_settings settings;
     dd_simulation sim;
     eqp_message message;
@@ -46,62 +41,28 @@ typedef struct dd_seen {
     double x[3], way[3], burgers[3], normal[3];
 } dd_seen;
 
-/* dd_network_check(), and each node lives on exactly one rank, which all its neighbors name. */
-static inline int dd_check_homes(const dd_network *all, eqp_message *message)
-{
-    for (int64_t i = 0; i < all->n; i++) {
-        for (int k = 0; k < all->node[i].narms; k++) {
-            const dd_arm *arm = &all->node[i].arm[k];
-            const int64_t place = dd_network_find(all, arm->tag);
-            if (place < 0 || all->node[place].home != arm->home) {
-                eqp_message_set(message, "an arm of node %d does not know where its neighbour lives", (int)i);
-                return EQP_ERR_DATA;
-            }
-        }
-    }
-    return EQP_OK;
-}
-
-/* Collective; on failure every rank has the message. */
-static inline int dd_check_sound(const dd_domain *domain, eqp_message *message)
-{
-    dd_outbox out = {0};
-    dd_inbox in = {0};
-    dd_network all;
-    int code;
-
-    dd_network_init(&all);
-    for (int64_t i = 0; i < domain->network.n; i++) {
-        dd_outbox_add_node(&out, 0, &domain->network.node[i]);
-    }
-    code = dd_outbox_deliver(domain->comm, &out, &in);
-    while (code == EQP_OK && !dd_inbox_empty(&in)) {
-        dd_node node = {0};
-        code = dd_inbox_read_node(&in, &node);
-        code = code == EQP_OK ? dd_network_add(&all, &node) : code;
-    }
-    code = code == EQP_OK ? dd_check_homes(&all, message) : code;
-    code = code == EQP_OK ? dd_network_check(&all, domain->box, message) : code;
-    dd_inbox_free(&in);
-    dd_network_free(&all);
-    return eqp_agree(domain->comm, code, message);
-}
-
-static inline void scene_add(dd_scene *s, bool first, const double x[3], const double burgers[3],
-                             const double normal[3])
+static inline void dd_scene_node(dd_scene *s, const double x[3], int constraint)
 {
     const int i = s->n++;
 
-    memcpy(s->x[i], x, sizeof s->x[i]);
-    memcpy(s->burgers[i], burgers, sizeof s->burgers[i]);
-    memcpy(s->normal[i], normal, sizeof s->normal[i]);
-    s->next[i] = -1;
-    s->previous[i] = first ? -1 : i - 1;
-    if (!first) {
-        s->next[i - 1] = i;
+    s->node[i] = (eqp_paradis_node){.tag = (dd_tag)i, .constraint = constraint, .first_arm = 2 * i};
+    memcpy(s->node[i].x, x, sizeof s->node[i].x);
+}
+
+static inline void dd_scene_join(dd_scene *s, int from, int to, const double burgers[3], const double normal[3])
+{
+    for (int end = 0; end < 2; end++) {
+        const int node = end == 0 ? from : to;
+        eqp_paradis_arm *arm = &s->arm[2 * node + s->node[node].narms++];
+        arm->tag = (dd_tag)(end == 0 ? to : from);
+        for (int d = 0; d < 3; d++) {
+            arm->burgers[d] = end == 0 ? burgers[d] : -burgers[d];
+            arm->normal[d] = normal[d];
+        }
     }
 }
 
+/* A line between pinned ends. */
 static inline void dd_scene_line(dd_scene *s, const double from[3], const double to[3], int pieces,
                                  const double burgers[3], const double normal[3])
 {
@@ -110,58 +71,24 @@ static inline void dd_scene_line(dd_scene *s, const double from[3], const double
         for (int d = 0; d < 3; d++) {
             x[d] = from[d] + (to[d] - from[d]) * k / pieces;
         }
-        scene_add(s, k == 0, x, burgers, normal);
+        dd_scene_node(s, x, k == 0 || k == pieces ? DD_PINNED : DD_FREE);
+        if (k > 0) {
+            dd_scene_join(s, s->n - 2, s->n - 1, burgers, normal);
+        }
     }
 }
 
 /* In the plane z = 0 about the origin, clockwise: with b along x a positive stress zx expands it. */
-static inline void dd_scene_loop(dd_scene *s, double radius, int sides, const double burgers[3])
+static inline void dd_scene_loop(dd_scene *s, double radius, int sides)
 {
-    static const double up[3] = {0, 0, 1};
     const int first = s->n;
 
     for (int k = 0; k < sides; k++) {
-        const double x[3] = {radius * cos(2 * PI * k / sides), -radius * sin(2 * PI * k / sides), 0};
-        scene_add(s, k == 0, x, burgers, up);
+        dd_scene_node(s, (double[]){radius * cos(2 * PI * k / sides), -radius * sin(2 * PI * k / sides), 0}, DD_FREE);
     }
-    s->next[s->n - 1] = first;
-    s->previous[first] = s->n - 1;
-}
-
-static inline void print_arm(FILE *file, const dd_scene *s, int node, int to, double sense)
-{
-    const int of = sense > 0 ? node : to; /* a segment is stored at its first node */
-
-    fprintf(file, " 0,%d %.15g %.15g %.15g\n  %.15g %.15g %.15g\n", to, sense * s->burgers[of][0],
-            sense * s->burgers[of][1], sense * s->burgers[of][2], s->normal[of][0], s->normal[of][1], s->normal[of][2]);
-}
-
-static inline void scene_write(const dd_scene *s, const char *path)
-{
-    FILE *file = fopen(path, "w");
-
-    CHECK(file != NULL, "%s cannot be written", path);
-    if (file == NULL) {
-        return;
+    for (int k = 0; k < sides; k++) {
+        dd_scene_join(s, first + k, first + (k + 1) % sides, (double[]){1, 0, 0}, (double[]){0, 0, 1});
     }
-    fprintf(file, "dataFileVersion = 4\nnumFileSegments = 1\n");
-    fprintf(file, "minCoordinates = [ %g %g %g ]\n", -s->box / 2, -s->box / 2, -s->box / 2);
-    fprintf(file, "maxCoordinates = [ %g %g %g ]\n", s->box / 2, s->box / 2, s->box / 2);
-    fprintf(file, "nodeCount = %d\ndataDecompType = 1\ndataDecompGeometry = [ 1 1 1 ]\n", s->n);
-    fprintf(file, "domainDecomposition =\n %g\n %g\n %g\n %g\n %g\n %g\nnodalData =\n", -s->box / 2, -s->box / 2,
-            -s->box / 2, s->box / 2, s->box / 2, s->box / 2);
-    for (int i = 0; i < s->n; i++) {
-        const bool inner = s->next[i] >= 0 && s->previous[i] >= 0;
-        fprintf(file, "0,%d %.15g %.15g %.15g %d %d\n", i, s->x[i][0], s->x[i][1], s->x[i][2], inner ? 2 : 1,
-                inner ? 0 : 7);
-        if (s->previous[i] >= 0) {
-            print_arm(file, s, i, s->previous[i], -1);
-        }
-        if (s->next[i] >= 0) {
-            print_arm(file, s, i, s->next[i], 1);
-        }
-    }
-    CHECK(fclose(file) == 0, "%s cannot be written", path);
 }
 
 /* Starts a run of a data file with these options; runs is false on failure. This and all following are collective. */
@@ -178,41 +105,42 @@ static inline void dd_experiment_begin(dd_experiment *e, MPI_Comm comm, const ch
         argv[argc++] = word;
     }
     code = app_options_parse(dd_settings_table(), argc, argv, &e->settings, &action, &e->message);
-    if (code == EQP_OK) {
-        code = dd_settings_complete(&e->settings, &e->message);
-    }
-    if (code == EQP_OK) {
-        code = dd_simulation_create(comm, &e->settings, &e->sim, &e->message);
-    }
+    code = code == EQP_OK ? dd_settings_complete(&e->settings, &e->message) : code;
+    code = code == EQP_OK ? dd_simulation_create(comm, &e->settings, &e->sim, &e->message) : code;
     CHECK(code == EQP_OK, "%s %s: %s", path, options, e->message.text);
     e->runs = code == EQP_OK;
+}
+
+static inline int dd_scene_write(const dd_scene *s, const char *path)
+{
+    const double half = s->box / 2;
+    const eqp_paradis_header header = {.min = {-half, -half, -half}, .max = {half, half, half}, .nnodes = s->n};
+    eqp_paradis_writer *writer = NULL;
+
+    DD_CHECK(eqp_paradis_write_begin(path, &header, 0, NULL, &writer, NULL));
+    DD_CHECK(eqp_paradis_write_nodes(writer, s->n, s->node, s->arm, NULL));
+    return eqp_paradis_write_finish(writer, NULL);
 }
 
 /* The same for a scene, through a temporary file. */
 static inline void dd_experiment_of(dd_experiment *e, MPI_Comm comm, const dd_scene *s, const char *options)
 {
     const char *folder = getenv("TMPDIR");
+    char path[256];
     int rank;
 
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
-        int fd;
-        snprintf(e->path, sizeof e->path, "%s/ddXXXXXX", folder != NULL ? folder : "/tmp");
-        fd = mkstemp(e->path);
-        CHECK(fd >= 0, "no temporary file");
-        if (fd >= 0) {
-            FILE *file = fdopen(fd, "w");
-            if (file != NULL) {
-                fclose(file);
-            }
-        }
-        scene_write(s, e->path);
+        snprintf(path, sizeof path, "%s/ddXXXXXX", folder != NULL ? folder : "/tmp");
+        const int fd = mkstemp(path);
+        FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+        CHECK(file != NULL && fclose(file) == 0 && dd_scene_write(s, path) == EQP_OK, "%s cannot be written", path);
     }
-    MPI_Bcast(e->path, (int)sizeof e->path, MPI_CHAR, 0, comm);
-    dd_experiment_begin(e, comm, e->path, options);
+    MPI_Bcast(path, (int)sizeof path, MPI_CHAR, 0, comm);
+    dd_experiment_begin(e, comm, path, options);
     MPI_Barrier(comm);
     if (rank == 0) {
-        remove(e->path);
+        remove(path);
     }
 }
 
@@ -224,20 +152,41 @@ static inline void dd_experiment_end(dd_experiment *e)
     e->runs = false;
 }
 
-/* A step followed by dd_check_sound(). Returns false if it failed and the run has ended. */
+/* Rank 0 has the whole network: it is sound, and each node lives on exactly one rank, which all its neighbors name. */
+static inline int dd_take_network(void *user, dd_inbox *in)
+{
+    dd_experiment *e = user;
+    DD_FREED_BY(dd_network_free) dd_network all;
+
+    dd_network_init(&all);
+    while (!dd_inbox_empty(in)) {
+        dd_node node = {0};
+        DD_CHECK(dd_inbox_read_node(in, &node));
+        DD_CHECK(dd_network_add(&all, &node));
+    }
+    for (int64_t i = 0; i < all.n; i++) {
+        for (int k = 0; k < all.node[i].narms; k++) {
+            const int64_t place = dd_network_find(&all, all.node[i].arm[k].tag);
+            if (place < 0 || all.node[place].home != all.node[i].arm[k].home) {
+                eqp_message_set(&e->message, "an arm of node %d does not know where its neighbour lives", (int)i);
+                return EQP_ERR_DATA;
+            }
+        }
+    }
+    return dd_network_check(&all, e->sim.domain.box, &e->message);
+}
+
+/* A step, after which the network is sound. Returns false if it failed and the run has ended. */
 static inline bool dd_experiment_step(dd_experiment *e)
 {
-    int code;
+    dd_outbox out = {0};
+    int code = e->runs ? dd_simulation_step(&e->sim, &e->message) : EQP_ERR_STATE;
 
-    if (!e->runs) {
-        return false;
+    for (int64_t i = 0; i < e->sim.domain.network.n && code == EQP_OK; i++) {
+        dd_outbox_add_node(&out, 0, &e->sim.domain.network.node[i]);
     }
-    code = dd_simulation_step(&e->sim, &e->message);
+    code = code == EQP_OK ? dd_outbox_pass(e->comm, &out, dd_take_network, e) : code;
     CHECK(code == EQP_OK, "step %lld: %s", (long long)e->sim.now.common.step, e->message.text);
-    if (code == EQP_OK) {
-        code = dd_check_sound(&e->sim.domain, &e->message);
-        CHECK(code == EQP_OK, "after step %lld: %s", (long long)e->sim.now.common.step, e->message.text);
-    }
     if (code != EQP_OK) {
         dd_experiment_end(e);
     }
@@ -248,13 +197,10 @@ static inline bool dd_experiment_step(dd_experiment *e)
 static inline dd_seen *dd_all_segments(const dd_simulation *sim, int64_t *n)
 {
     const dd_network *network = &sim->domain.network;
-    int64_t mine = 0, k = 0;
-    dd_seen *own, *all = NULL;
+    int64_t k = 0;
+    DD_FREED dd_seen *own = calloc((size_t)sim->halo.first[network->n] + 1, sizeof *own);
+    dd_seen *all = NULL;
 
-    for (int64_t i = 0; i < network->n; i++) {
-        mine += network->node[i].narms;
-    }
-    own = calloc((size_t)mine + 1, sizeof *own);
     for (int64_t i = 0; i < network->n; i++) {
         const dd_node *node = &network->node[i];
         for (int a = 0; a < node->narms; a++, k++) {
@@ -262,53 +208,11 @@ static inline dd_seen *dd_all_segments(const dd_simulation *sim, int64_t *n)
             memcpy(own[k].x, node->x, sizeof own[k].x);
             memcpy(own[k].burgers, node->arm[a].burgers, sizeof own[k].burgers);
             memcpy(own[k].normal, node->arm[a].normal, sizeof own[k].normal);
+            dd_halo_way(&sim->domain, &sim->halo, node->x, sim->halo.place[k], own[k].way);
         }
     }
-    CHECK(eqp_gather_records(sim->comm, sizeof *own, mine, own, n, &all) == EQP_OK, "gather");
-    free(own);
-    for (int64_t i = 0; i < *n; i++) {
-        for (int64_t j = 0; j < *n; j++) {
-            if (all[j].from == all[i].to) {
-                dd_domain_offset(&sim->domain, all[j].x, all[i].x, all[i].way);
-                break;
-            }
-        }
-    }
+    CHECK(eqp_gather_records(sim->comm, sizeof *own, k, own, n, &all) == EQP_OK, "gather");
     return all;
-}
-
-/* Number of nodes of the largest connected lines without a pinned node, 0 if there are none. Local. */
-static inline int64_t dd_free_loop(const dd_seen *all, int64_t n)
-{
-    dd_tag *least = calloc((size_t)n + 1, sizeof *least);
-    int64_t most = 0;
-    bool changed = true;
-
-    for (int64_t i = 0; i < n; i++) {
-        least[i] = all[i].from;
-    }
-    while (changed) {
-        changed = false;
-        for (int64_t i = 0; i < n; i++) {
-            for (int64_t j = 0; j < n; j++) {
-                if ((all[j].from == all[i].from || all[j].from == all[i].to) && least[j] < least[i]) {
-                    least[i] = least[j];
-                    changed = true;
-                }
-            }
-        }
-    }
-    for (int64_t i = 0; i < n; i++) {
-        int64_t size = 0;
-        for (int64_t j = 0; j < n; j++) {
-            if (least[j] == least[i]) {
-                size = all[j].constraint != DD_FREE ? -2 * n : size + 1;
-            }
-        }
-        most = size / 2 > most ? size / 2 : most;
-    }
-    free(least);
-    return most;
 }
 
 #endif

@@ -3,7 +3,7 @@
  * leaks. */
 #include "harness.h"
 
-#include "forces/stealing.h"
+#include "forces/evaluate.h"
 #include "simulation.h"
 
 #define FAILING_RANKS_TIMES 1 /* steps are alike */

@@ -4,12 +4,6 @@
  * rate. */
 #include "dd_experiment.h"
 
-#include <equipoise/more/comm.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define MU 50e9
 #define NU 0.3
 #define RC 5.0
@@ -31,32 +25,16 @@ static void begin(dd_experiment *e, MPI_Comm comm, const dd_scene *s, const char
 /* Length of a line between pinned ends. */
 static double length_of(const dd_simulation *sim)
 {
-    double sum = 0;
-
-    for (int64_t own = 0; own < sim->stage.nown; own++) {
-        const dd_segment s = dd_stage_segment(&sim->stage, sim->stage.own_local[own]);
-        sum += sqrt(pow(s.x2[0] - s.x1[0], 2) + pow(s.x2[1] - s.x1[1], 2) + pow(s.x2[2] - s.x1[2], 2));
-    }
-    eqp_sum_double(sim->comm, 1, &sum);
-    return sum;
-}
-
-static void source_scene(dd_scene *s, double length, bool screw)
-{
-    static const double burgers[3] = {1, 0, 0}, up[3] = {0, 0, 1};
-    const double from[3] = {screw ? -length / 2 : 0, screw ? 0 : -length / 2, 0};
-    const double to[3] = {-from[0], -from[1], 0};
-
-    *s = (dd_scene){.box = 20 * length};
-    dd_scene_line(s, from, to, 12, burgers, up);
+    return sim->now.length;
 }
 
 static void begin_source(dd_experiment *e, MPI_Comm comm, double length, bool screw, double tau)
 {
-    dd_scene s;
+    const double from[3] = {screw ? -length / 2 : 0, screw ? 0 : -length / 2, 0}, to[3] = {-from[0], -from[1], 0};
+    dd_scene s = {.box = 20 * length};
     char words[256];
 
-    source_scene(&s, length, screw);
+    dd_scene_line(&s, from, to, 12, (double[]){1, 0, 0}, (double[]){0, 0, 1});
     snprintf(words, sizeof words, "--max-seg=%g --min-seg=%g --r-tol=%g --rann=%g --dt=1e-9", length / 8, length / 25,
              length / 2000, length / 1000);
     begin(e, comm, &s, words, tau);
@@ -152,15 +130,27 @@ static void check_critical_stress(void)
     }
 }
 
-/* Largest |x[2]| and largest out-of-plane component of a Burgers vector. */
-static void out_of_plane(const dd_seen *all, int64_t n, double *height, double *burgers)
+/* Nodes of the largest loop of nodes of two arms. */
+static int64_t largest_loop(const dd_seen *all, int64_t n)
 {
-    *height = *burgers = 0;
+    int64_t most = 0;
+
     for (int64_t i = 0; i < n; i++) {
-        const double *b = all[i].burgers, *p = all[i].normal;
-        *height = fmax(*height, fabs(all[i].x[2]));
-        *burgers = fmax(*burgers, fabs(b[0] * p[0] + b[1] * p[1] + b[2] * p[2]));
+        int64_t size = 1, last = i, next = 0;
+        while (next >= 0 && all[last].to != all[i].from && size <= n) {
+            int64_t narms = 0;
+            next = -1;
+            for (int64_t j = 0; j < n; j++) {
+                narms += all[j].from == all[last].to;
+                next = all[j].from == all[last].to && all[j].to != all[last].from ? j : next;
+            }
+            next = narms == 2 ? next : -1;
+            last = next >= 0 ? next : last;
+            size++;
+        }
+        most = next >= 0 && size <= n && size > most ? size : most;
     }
+    return most;
 }
 
 /* Well above the critical stress the arms meet behind the source and leave a loop and a line between the pins. */
@@ -168,42 +158,28 @@ static void check_multiplication(MPI_Comm comm)
 {
     const double length = 1000;
     dd_experiment e;
-    int64_t loop = 0, touched = 0;
+    int64_t loop = 0;
 
     begin_source(&e, comm, length, false, 2 * foreman(length, false));
-    for (int k = 0; k < 1500 && loop == 0 && dd_experiment_step(&e); k++) {
+    for (int k = 0; k < 1500 && loop <= 8 && dd_experiment_step(&e); k++) {
         const int64_t *done = e.sim.now.topology.done;
         if (done[DD_TOPOLOGY_COLLIDE] + done[DD_TOPOLOGY_ZIP] > 0) {
-            double height, screwed;
             int64_t n;
-            dd_seen *all = dd_all_segments(&e.sim, &n);
-            touched++;
-            loop = dd_free_loop(all, n);
-            out_of_plane(all, n, &height, &screwed);
-            CHECK(height < 1e-6 && screwed < 1e-9, "nodes leave their plane by %g b, Burgers vectors by %g", height,
-                  screwed);
-            free(all);
+            DD_FREED dd_seen *all = dd_all_segments(&e.sim, &n);
+            loop = largest_loop(all, n);
+            for (int64_t i = 0; i < n; i++) {
+                const double *b = all[i].burgers, *p = all[i].normal;
+                const double off = fabs(b[0] * p[0] + b[1] * p[1] + b[2] * p[2]);
+                CHECK(fabs(all[i].x[2]) < 1e-6 && off < 1e-9,
+                      "a node leaves its plane by %g b, its Burgers vector by %g", all[i].x[2], off);
+            }
         }
     }
-    CHECK(loop > 8, "no loop after %lld steps of a source, %lld of them with contacts; its length is %g",
-          (long long)(e.runs ? e.sim.now.common.step : -1), (long long)touched, e.runs ? length_of(&e.sim) : -1);
+    CHECK(loop > 8, "no loop after %lld steps of a source", (long long)(e.runs ? e.sim.now.common.step : -1));
     dd_experiment_end(&e);
 }
 
-/* --- loops: area and strain --- */
-
-/* Area enclosed by the only loop, positive if clockwise. */
-static double enclosed(const dd_seen *all, int64_t n)
-{
-    double area = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        if (all[i].burgers[0] > 0) { /* each segment once, along the line */
-            area -= 0.5 * (all[i].x[0] * all[i].way[1] - all[i].x[1] * all[i].way[0]);
-        }
-    }
-    return area;
-}
+/* --- loops --- */
 
 /* Stress at which a circular loop is in equilibrium: the derivative of its energy (W. Cai et al., J. Mech. Phys.
  * Solids 54 (2006) 561, non-singular, by radius) with the core energy's inner radius in the logarithm. */
@@ -212,27 +188,18 @@ static double loop_balance(double radius)
     return MU / (8 * PI * radius) * ((2 - NU) / (1 - NU) * (log(8 * radius / CORE) - 1) + 0.5);
 }
 
-/* Strain grows by b A / V, A the area gained by the loop: (b n + n b) / 2, half of it in the component zx. */
-static void check_loop(MPI_Comm comm, double tau, bool grows)
+/* Without stress a loop shrinks until it is gone. */
+static void check_collapse(MPI_Comm comm)
 {
     dd_experiment e;
     dd_scene s = {.box = 20 * 500};
-    double area = 0, start = -1;
-    int64_t n = 1;
 
-    dd_scene_loop(&s, 500, 24, (const double[3]){1, 0, 0});
-    const double volume = s.box * s.box * s.box;
-    begin(&e, comm, &s, "--max-seg=300 --min-seg=8 --r-tol=0.5 --rann=1 --dt=1e-11", tau);
-    for (int k = 0; k < 1500 && (grows ? start < 0 || area < 4 * start : n > 0) && dd_experiment_step(&e); k++) {
-        dd_seen *all = dd_all_segments(&e.sim, &n);
-        area = enclosed(all, n);
-        start = start < 0 ? area - 2 * e.sim.loading.strain[4] * volume : start;
-        free(all);
-        CHECK(fabs(2 * e.sim.loading.strain[4] * volume - (area - start)) <= 1e-9 * start,
-              "strain says %g swept, the polygon %g", 2 * e.sim.loading.strain[4] * volume, area - start);
+    dd_scene_loop(&s, 500, 24);
+    begin(&e, comm, &s, "--max-seg=300 --min-seg=8 --r-tol=0.5 --rann=1 --dt=1e-11", 0);
+    for (int k = 0; k < 1500 && e.runs && e.sim.now.nodes > 0; k++) {
+        (void)dd_experiment_step(&e);
     }
-    CHECK(grows ? area >= 4 * start : n == 0, "a loop of area %g has %g after %lld steps", start, area,
-          (long long)(e.runs ? e.sim.now.common.step : -1));
+    CHECK(e.runs && e.sim.now.nodes == 0, "a loop without stress does not collapse");
     dd_experiment_end(&e);
 }
 
@@ -247,7 +214,7 @@ static void check_loop_balance(MPI_Comm comm)
         dd_experiment e;
         dd_scene s = {.box = 20 * radius};
 
-        dd_scene_loop(&s, radius, 60, (const double[3]){1, 0, 0});
+        dd_scene_loop(&s, radius, 60);
         begin(&e, comm, &s, "--max-seg=1000 --min-seg=50 --r-tol=0.01 --dt=1e-14", tau);
         if (dd_experiment_step(&e)) {
             rate[i] = e.sim.loading.strain[4];
@@ -286,10 +253,9 @@ static void expect_junction(dd_experiment *e, const double burgers[3], double wa
 
     for (int k = 0; k < most && (formed < 0 || k < formed + after) && dd_experiment_step(e); k++) {
         int64_t n;
-        dd_seen *all = dd_all_segments(&e->sim, &n);
+        DD_FREED dd_seen *all = dd_all_segments(&e->sim, &n);
         length = junction_length(all, n, burgers);
         longest = fmax(longest, length);
-        free(all);
         if (formed < 0 && length > wanted) {
             formed = k;
         }
@@ -333,8 +299,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     check_critical_stress();
     check_loop_balance(MPI_COMM_WORLD);
-    check_loop(MPI_COMM_WORLD, 0, false);
-    check_loop(MPI_COMM_WORLD, 1.5 * loop_balance(500), true);
+    check_collapse(MPI_COMM_WORLD);
     check_lomer(MPI_COMM_WORLD);
     check_multiplication(MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

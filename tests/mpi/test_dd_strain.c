@@ -7,48 +7,33 @@
 #include "network/vector.h"
 #include "topology/topology.h"
 
-#include <equipoise/more/comm.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* The area of a network: area[3 i + j] sums b_i A_j over all segments, A the triangle of a segment and its line's
- * first node. */
-typedef struct dd_area_segment {
-    uint64_t from, to;
-    double burgers[3], way[3];
-} dd_area_segment;
-
-/* Returns false if lines cross the periodic box, where the area is undefined. Brute force, O(n^2). */
-static bool dd_area_of(int64_t n, const dd_area_segment *segment, double area[9])
+/* The area of a network: area[3 i + j] sums b_i A_j over all segments, A the triangle of a segment and its line's first
+ * node. Returns false if lines cross the periodic box, where the area is undefined. Brute force, O(n^2). */
+static bool find_area(int64_t n, const dd_seen *all, double area[9])
 {
-    double(*at)[3] = calloc((size_t)n + 1, sizeof *at);
-    bool *placed = calloc((size_t)n + 1, sizeof *placed), good = at != NULL && placed != NULL;
+    DD_FREED double(*at)[3] = calloc((size_t)n + 1, sizeof *at); /* of the first end */
+    DD_FREED bool *placed = calloc((size_t)n + 1, sizeof *placed);
+    bool good = true;
 
-    for (int64_t root = 0; good && root < n; root++) {
+    for (int64_t root = 0; root < n; root++) {
         bool more = !placed[root]; /* the root is placed at 0 */
         placed[root] = true;
         while (more) {
             more = false;
-            for (int64_t i = 0; i < n; i++) {
-                for (int64_t j = 0; j < n && placed[i]; j++) {
-                    const dd_area_segment *a = &segment[i], *b = &segment[j];
-                    for (int e = 0; e < 4; e++) {
-                        double put[3], gap[3];
-                        if ((e & 1 ? a->to : a->from) != (e & 2 ? b->to : b->from)) {
-                            continue;
-                        }
-                        dd_v3_along(at[i], e & 1 ? 1.0 : 0.0, a->way, put);
-                        dd_v3_along(put, e & 2 ? -1.0 : 0.0, b->way, put);
-                        dd_v3_minus(put, at[j], gap);
-                        if (!placed[j]) {
-                            dd_v3_copy(at[j], put);
-                            placed[j] = more = true;
-                        } else {
-                            good = good && dd_v3_length(gap) < 1e-6 * (1.0 + dd_v3_length(put));
-                        }
-                    }
+            for (int64_t k = 0; k < n * n; k++) {
+                const int64_t i = k / n, j = k % n;
+                const bool next = all[j].from == all[i].to;
+                double put[3], gap[3];
+                if (!placed[i] || !(next || all[j].from == all[i].from)) {
+                    continue;
+                }
+                dd_v3_along(at[i], next ? 1.0 : 0.0, all[i].way, put);
+                dd_v3_minus(put, at[j], gap);
+                if (!placed[j]) {
+                    dd_v3_copy(at[j], put);
+                    placed[j] = more = true;
+                } else {
+                    good = good && dd_v3_length(gap) < 1e-6 * (1.0 + dd_v3_length(put));
                 }
             }
         }
@@ -56,16 +41,14 @@ static bool dd_area_of(int64_t n, const dd_area_segment *segment, double area[9]
     for (int k = 0; k < 9; k++) {
         area[k] = 0.0;
     }
-    for (int64_t i = 0; good && i < n; i++) {
+    for (int64_t i = 0; i < n; i++) {
         double end[3], cross[3];
-        dd_v3_along(at[i], 1.0, segment[i].way, end);
+        dd_v3_along(at[i], 1.0, all[i].way, end);
         dd_v3_cross(at[i], end, cross);
-        for (int k = 0; k < 9; k++) {
-            area[k] += 0.5 * segment[i].burgers[k / 3] * cross[k % 3];
+        for (int k = 0; k < 9 && all[i].from < all[i].to; k++) {
+            area[k] += 0.5 * all[i].burgers[k / 3] * cross[k % 3];
         }
     }
-    free(at);
-    free(placed);
     return good;
 }
 
@@ -79,21 +62,10 @@ typedef struct story {
 
 static void area_of(const dd_simulation *sim, double area[9])
 {
-    int64_t n, m = 0;
-    dd_seen *all = dd_all_segments(sim, &n);
-    dd_area_segment *segment = calloc((size_t)n + 1, sizeof *segment);
+    int64_t n;
+    DD_FREED dd_seen *all = dd_all_segments(sim, &n);
 
-    for (int64_t i = 0; i < n; i++) {
-        if (all[i].from < all[i].to) {
-            dd_area_segment *one = &segment[m++];
-            *one = (dd_area_segment){.from = all[i].from, .to = all[i].to};
-            dd_v3_copy(one->burgers, all[i].burgers);
-            dd_v3_copy(one->way, all[i].way);
-        }
-    }
-    CHECK(dd_area_of(m, segment, area), "a line goes around the box: the scene is too dense for this test");
-    free(segment);
-    free(all);
+    CHECK(find_area(n, all, area), "a line goes around the box: the scene is too dense for this test");
 }
 
 static void check_step(const dd_simulation *sim, const double before[9], const double after[9], const double last[9])
@@ -143,10 +115,10 @@ static double distance2(const dd_domain *domain, const dd_seen *a, const dd_seen
 /* Each close pair is found exactly once, on one rank. */
 static void check_close(const dd_simulation *sim, double reach)
 {
-    dd_closes closes = {0};
-    dd_close *found = NULL;
+    DD_FREED_BY(dd_closes_free) dd_closes closes = {0};
+    DD_FREED dd_close *found = NULL;
     int64_t n, nfound = 0, expected = 0;
-    dd_seen *all = dd_all_segments(sim, &n);
+    DD_FREED dd_seen *all = dd_all_segments(sim, &n);
 
     CHECK(dd_close_find(&sim->domain, &sim->stage, reach, &closes) == EQP_OK, "no close pairs");
     CHECK(eqp_gather_records(sim->comm, sizeof *found, closes.n, closes.pair, &nfound, &found) == EQP_OK, "gather");
@@ -165,9 +137,6 @@ static void check_close(const dd_simulation *sim, double reach)
         expected++;
     }
     CHECK(nfound == expected && expected > 0, "%d close pairs instead of %d", (int)nfound, (int)expected);
-    dd_closes_free(&closes);
-    free(found);
-    free(all);
 }
 
 enum { LOOPS = 5, CORNERS = 12 };
@@ -179,17 +148,18 @@ static void screw_scene(const double burgers[3], const double normal[3], dd_scen
                                           {4, 2}, {3, 2}, {2, 2}, {1, 2}, {0, 2}, {0, 1}};
     double aside[3];
 
-    *s = (dd_scene){.box = 4000, .n = LOOPS * CORNERS};
+    *s = (dd_scene){.box = 4000};
     dd_v3_cross(normal, burgers, aside);
-    for (int i = 0; i < s->n; i++) {
+    for (int i = 0; i < LOOPS * CORNERS; i++) {
         const int loop = i / CORNERS, c = i % CORNERS;
-        s->next[i] = loop * CORNERS + (c + 1) % CORNERS;
-        s->previous[i] = loop * CORNERS + (c + CORNERS - 1) % CORNERS;
+        double x[3];
         for (int d = 0; d < 3; d++) {
-            s->x[i][d] = 800.0 * (d == loop % 3 ? loop - 2 : 0) + 100.0 * (at[c][0] * burgers[d] + at[c][1] * aside[d]);
+            x[d] = 800.0 * (d == loop % 3 ? loop - 2 : 0) + 100.0 * (at[c][0] * burgers[d] + at[c][1] * aside[d]);
         }
-        dd_v3_copy(s->burgers[i], burgers);
-        dd_v3_copy(s->normal[i], normal);
+        dd_scene_node(s, x, DD_FREE);
+    }
+    for (int i = 0; i < s->n; i++) {
+        dd_scene_join(s, i, i / CORNERS * CORNERS + (i + 1) % CORNERS, burgers, normal);
     }
 }
 

@@ -241,15 +241,3 @@ int dd_domain_migrate(dd_domain *domain, const int *dest, dd_moved *moved)
     moved->bytes += leaving.bytes;
     return EQP_OK;
 }
-
-int dd_domain_place(dd_domain *domain, const eqp_placement *placement, dd_moved *moved)
-{
-    DD_FREED int *dest = NULL;
-
-    DD_CHECK(eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL));
-    for (int64_t i = 0; i < domain->network.n; i++) {
-        dest[i] = placement[i].home;
-        domain->network.node[i].split = placement[i].tag >= 0 ? -1 : -1 - placement[i].tag;
-    }
-    return dd_domain_migrate(domain, dest, moved);
-}

@@ -164,10 +164,6 @@ typedef struct dd_moved {
  */
 int dd_domain_migrate(dd_domain *domain, const int *dest, dd_moved *moved);
 
-/* Moves nodes to the homes of a placement [own nodes]; a shared node goes to one of its sharers. Invalidates halo and
- * stage. Collective. */
-int dd_domain_place(dd_domain *domain, const eqp_placement *placement, dd_moved *moved);
-
 /* ---- Remote neighbours of a rank's nodes. Both ends know an arm across ranks, so each side knows without asking which
  * data the other needs, and in which order. */
 

@@ -222,8 +222,9 @@ static int parse_check(dd_settings *s, eqp_message *message)
     return code;
 }
 
-int dd_settings_complete(dd_settings *s, eqp_message *message)
+int dd_settings_complete(void *settings, eqp_message *message)
 {
+    dd_settings *s = settings;
     eqp_message inner = {""};
     int code;
 

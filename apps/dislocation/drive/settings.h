@@ -37,8 +37,8 @@ const app_command_line *dd_settings_table(void);
 extern const eqp_method dd_sectioning, dd_bisection;
 extern const eqp_methods dd_methods;
 
-/* Looks names up and checks options against each other. EQP_OK, or a code with a message. */
-int dd_settings_complete(dd_settings *settings, eqp_message *message);
+/* Looks names up and checks the options of a dd_settings against each other. EQP_OK, or a code with a message. */
+int dd_settings_complete(void *settings, eqp_message *message);
 
 /* name: without the dashes. */
 bool dd_settings_given(const dd_settings *settings, const char *name);

@@ -2,8 +2,6 @@
 #include "simulation.h"
 
 #include "balance/balance.h"
-#include "forces/stealing.h"
-
 #include <math.h>
 
 /* Longest segment as a share of a cell: a longer one reaches beyond the neighbouring cells. */
@@ -295,14 +293,18 @@ void dd_simulation_free(dd_simulation *sim)
     eqp_comm_free(&sim->comm);
 }
 
-dd_moment dd_simulation_moment(const dd_simulation *sim)
+eqp_paradis_control dd_simulation_control(const dd_simulation *sim)
 {
-    dd_moment now = {.step = sim->now.common.step,
-                     .time = sim->now.common.time,
-                     .next_dt = sim->stepper.dt,
-                     .rate = sim->loading.rate};
+    eqp_paradis_control control = sim->input.control;
 
-    memcpy(now.stress, sim->loading.stress, sizeof now.stress);
-    memcpy(now.plastic_strain, sim->loading.strain, sizeof now.plastic_strain);
-    return now;
+    control.first_step = sim->now.common.step;
+    control.steps = sim->input.last_step > control.first_step ? sim->input.last_step - control.first_step : 0;
+    control.time = sim->now.common.time;
+    control.strain_rate = sim->loading.rate;
+    if (sim->stepper.dt > 0) {
+        control.next_dt = sim->stepper.dt;
+    }
+    memcpy(control.stress, sim->loading.stress, sizeof control.stress);
+    memcpy(control.plastic_strain, sim->loading.strain, sizeof control.plastic_strain);
+    return control;
 }

@@ -3,6 +3,7 @@
 #ifndef DD_SIMULATION_H
 #define DD_SIMULATION_H
 
+#include "../../report/run_record.h"
 #include "../../shell/state.h"
 #include "../physics/motion/loading.h"
 #include "../physics/motion/mobility.h"
@@ -87,8 +88,8 @@ int dd_simulation_step(dd_simulation *sim, eqp_message *message);
  * not change. Collective. */
 int dd_simulation_drift(dd_simulation *sim, eqp_message *message);
 
-/* Everything that a restart needs except the network. Local. */
-dd_moment dd_simulation_moment(const dd_simulation *sim);
+/* The parameters at the present step: all that a restart needs except the network. Borrows from the input's. Local. */
+eqp_paradis_control dd_simulation_control(const dd_simulation *sim);
 
 /* Plans the exchange of data for the present network and map. Collective. */
 int dd_plan(dd_simulation *sim);
@@ -132,5 +133,25 @@ void dd_motion_end(dd_simulation *sim, dd_motion *motion, int code, double strai
 
 /* Velocities of the own nodes from the forces on their arms. Local. EQP_OK or EQP_ERR_MEMORY. */
 int dd_motion_velocities(dd_simulation *sim);
+
+/* ---- The record: columns for dislocations, in addition to the columns of every app. */
+
+/* As app_record_create(), app_record_step() and app_record_finish(). Collective. */
+int dd_record_create(void *user, const char *command, app_record **record, eqp_message *message);
+int dd_record_step(void *user, app_record *record, eqp_message *message);
+int dd_record_finish(void *user, app_record *record, eqp_message *message, eqp_message *note);
+
+/* ---- --check-forces: checks the installed kernels against a table, or the far field of a run's first forces against
+ * direct sums over shells of images. */
+
+/* Compares the kernel of --isa with the table (see elastic/check_table.h). *text: the result as TSV, owned by the
+ * caller. EQP_OK, or a code with a message. Local. */
+int dd_check_forces(const dd_settings *settings, char **text, eqp_message *message);
+
+/* Compares the far forces on a sample of segments with direct sums over all segments and images up to `shells` boxes
+ * away that are not near. Direct sums depend on the outer shape of the shells by a stress linear in position (uniform
+ * for closed loops), so the error is given with and without it. *text on all ranks, freed by the caller. Every rank
+ * holds all segments. Collective. */
+int dd_check_images(const dd_simulation *sim, int shells, char **text);
 
 #endif

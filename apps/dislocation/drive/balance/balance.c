@@ -37,10 +37,23 @@ int dd_balance_create(dd_simulation *sim, eqp_message *message)
     return EQP_OK;
 }
 
+/* Moves nodes to their new homes; a shared node goes to one of its sharers. Collective. */
 static int follow(dd_simulation *sim, const eqp_advice *advice, dd_moved *moved)
 {
+    const dd_network *network = &sim->domain.network;
+    DD_FREED int *dest = NULL;
+
     sim->domain.plan = *eqp_balancer_plan(sim->balancer);
-    return advice->changed ? dd_domain_place(&sim->domain, advice->placement, moved) : EQP_OK;
+    if (!advice->changed) {
+        return EQP_OK;
+    }
+    DD_CHECK(eqp_agree(sim->comm, eqp_array_create(&dest, network->n, sizeof *dest), NULL));
+    for (int64_t i = 0; i < network->n; i++) {
+        const eqp_placement *placement = &advice->placement[i];
+        dest[i] = placement->home;
+        network->node[i].split = placement->tag >= 0 ? -1 : -1 - placement->tag;
+    }
+    return dd_domain_migrate(&sim->domain, dest, moved);
 }
 
 static int64_t steps_left(const dd_simulation *sim)

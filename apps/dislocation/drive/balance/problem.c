@@ -48,11 +48,29 @@ static void close_problem(void *user)
     p->grid = NULL;
 }
 
+/* Default aspect of `tiles`: cost of a source shared by two parts, in shared targets. A target is a node with its
+ * segments; a source is a cell, whose segments go to a part and whose forces come back. So the aspect is the mean
+ * number of nodes with segments in a nonempty cell; 1 without segments. */
 static int aspect(void *user, double *usual)
 {
-    const dd_problem *p = user;
+    const dd_simulation *sim = ((const dd_problem *)user)->sim;
+    const dd_stage *stage = &sim->stage;
+    const int64_t ncells = stage->grid.ncells;
+    DD_FREED int64_t *owners = NULL;
+    int64_t last = -1, all = 0, occupied = 0;
 
-    return dd_usual_aspect(&p->sim->domain, &p->sim->stage, usual);
+    DD_CHECK(eqp_agree(sim->comm, eqp_array_create(&owners, ncells, sizeof *owners), NULL));
+    for (int64_t s = 0; s < stage->nown; s++) { /* by node */
+        owners[dd_stage_cell(stage, stage->own_local[s])] += stage->own[s].node != last;
+        last = stage->own[s].node;
+    }
+    DD_CHECK(eqp_sum_int64(sim->comm, ncells, owners));
+    for (int64_t c = 0; c < ncells; c++) {
+        all += owners[c];
+        occupied += owners[c] > 0;
+    }
+    *usual = occupied > 0 ? (double)all / (double)occupied : 1.0;
+    return EQP_OK;
 }
 
 static int trace(void *user, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,
@@ -161,6 +179,9 @@ static int label(void *user, int64_t first)
     return EQP_OK;
 }
 
+/* For the phases of evaluate.h: forces travel back, segments are ghosts. */
+static const int back[DD_PHASES] = {[DD_PHASE_FORCES] = 1}, ghosts[DD_PHASES] = {[DD_PHASE_SEGMENTS] = 1};
+
 /* Seconds on a core with AVX-512. Calls and handshakes as counted by tests/steps: each route announces its blocks
  * before their data. */
 static const eqp_overhead overhead = {.held = 5e-7,
@@ -182,8 +203,8 @@ eqp_problem dd_problem_functions(dd_problem *problem)
                          .nkinds = DD_KINDS,
                          .nominal = dd_kind_nominal,
                          .nphases = DD_PHASES,
-                         .back = dd_phase_back,
-                         .ghosts = dd_phase_ghosts,
+                         .back = back,
+                         .ghosts = ghosts,
                          .overhead = &overhead,
                          .memory = &memory,
                          .own = &dd_methods,

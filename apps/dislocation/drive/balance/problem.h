@@ -45,11 +45,6 @@ int dd_node_pairs_meet(dd_node_pairs *node_pairs, int64_t node, const dd_meeting
 /* Curve key of a position in a cube around the box. Local. */
 int dd_key(const dd_domain *domain, const double x[3], uint64_t *key);
 
-/* Default aspect of `tiles`: cost of a source shared by two parts, in shared targets. A target is a node with its
- * segments; a source is a cell, whose segments go to a part and whose forces come back. So the aspect is the mean
- * number of nodes with segments in a nonempty cell; 1 without segments. O(cells). Collective. */
-int dd_usual_aspect(const dd_domain *domain, const dd_stage *stage, double *aspect);
-
 /* Adds the own nodes without their work. EQP_OK or EQP_ERR_MEMORY. Local. */
 int dd_survey_names(const dd_domain *domain, eqp_survey *survey);
 
@@ -61,9 +56,6 @@ int dd_survey(const dd_domain *domain, const dd_stage *stage, const dd_evaluator
 
 /* ---- Traces a force evaluation under an assignment of nodes to any number of parts: loads, and data between parts.
  * Nothing moves: each rank traces its own nodes. Real ranks with such a map send the same messages and bytes. */
-
-/* For the phases of evaluate.h: forces travel back, segments are ghosts. */
-extern const int dd_phase_back[DD_PHASES], dd_phase_ghosts[DD_PHASES];
 
 /* Adds loads by the costs and, unless loads_only, blocks and needs of this rank's nodes to the evaluation. placement:
  * [own nodes]. A block known to several ranks is declared by one of them. Collective. EQP_OK, EQP_ERR_MEMORY,

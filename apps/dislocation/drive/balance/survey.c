@@ -13,26 +13,6 @@ int dd_key(const dd_domain *domain, const double x[3], uint64_t *key)
     return eqp_hilbert_keys(1, &x[0], &x[1], &x[2], domain->low, side, key);
 }
 
-int dd_usual_aspect(const dd_domain *domain, const dd_stage *stage, double *aspect)
-{
-    const int64_t ncells = stage->grid.ncells;
-    DD_FREED int64_t *owners = NULL;
-    int64_t last = -1, all = 0, occupied = 0;
-
-    DD_CHECK(eqp_agree(domain->comm, eqp_array_create(&owners, ncells, sizeof *owners), NULL));
-    for (int64_t s = 0; s < stage->nown; s++) { /* by node */
-        owners[dd_stage_cell(stage, stage->own_local[s])] += stage->own[s].node != last;
-        last = stage->own[s].node;
-    }
-    DD_CHECK(eqp_sum_int64(domain->comm, ncells, owners));
-    for (int64_t c = 0; c < ncells; c++) {
-        all += owners[c];
-        occupied += owners[c] > 0;
-    }
-    *aspect = occupied > 0 ? (double)all / (double)occupied : 1.0;
-    return EQP_OK;
-}
-
 typedef struct surveyor {
     const dd_domain *domain;
     const dd_stage *stage;

@@ -7,9 +7,6 @@
 
 #include <limits.h>
 
-const int dd_phase_back[DD_PHASES] = {[DD_PHASE_FORCES] = 1};
-const int dd_phase_ghosts[DD_PHASES] = {[DD_PHASE_SEGMENTS] = 1};
-
 #define NODE_BYTES 24  /* a position */
 #define FORCE_BYTES 48 /* forces on both ends of a segment */
 #define ARM_BYTES 24   /* a force */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "record.h"
+#include "../simulation.h"
 
 #include "../../physics/elastic/check_table.h"
 #include "../../physics/elastic/pairs.h"

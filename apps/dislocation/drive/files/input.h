@@ -82,27 +82,15 @@ int dd_files_pair(const char *name, char **data, char **ctrl);
 /* ---- Output of a network: for ParaDiS and --restart, for ParaView, forces. Nodes are in the order of the input; later
  * nodes follow by tag. */
 
-/* State of a run besides its network. */
-typedef struct dd_moment {
-    int64_t step;
-    double time, next_dt;     /* s */
-    double stress[6];         /* applied, Pa: xx yy zz yz zx xy */
-    double plastic_strain[6]; /* accumulated */
-    double rate;              /* strain rate, 1/s: with its present sign in cycles */
-    const char *lines;        /* more comment lines for the control file (borrowed); NULL: none */
-} dd_moment;
-
-/* Writes the pair NAME.data and NAME.ctrl for --restart; NAME may end in .data. Files are replaced atomically. A rank's
+/* Writes the pair NAME.data and NAME.ctrl for --restart; NAME may end in .data. now: the present parameters; lines:
+ * comments for the control file (both borrowed). Files are replaced atomically. A rank's
  * memory is proportional to its nodes. Collective. */
-int dd_output_restart(const dd_domain *domain, const dd_input *input, const dd_moment *now, const char *name,
+int dd_output_restart(const dd_domain *domain, const eqp_paradis_control *now, const char *lines, const char *name,
                       eqp_message *message);
 
 /* Writes segments as lines with Burgers vector, velocity and rank for ParaView, unbroken by nearest images.
  * Collective. */
 int dd_output_lines(const dd_domain *domain, double time, const char *path, eqp_message *message);
-
-int dd_output_snapshot(const dd_domain *domain, const dd_input *input, const dd_moment *now, const char *path,
-                       eqp_message *message);
 
 /* Writes NAME.pvd, which joins all files NAME_000012.vtp so far; no-op for other names. Collective. */
 int dd_output_series(const dd_domain *domain, const char *output, const app_series *series, eqp_message *message);

@@ -66,13 +66,6 @@ int dd_output_forces(const dd_domain *domain, const char *path, eqp_message *mes
     return code;
 }
 
-int dd_output_snapshot(const dd_domain *domain, const dd_input *input, const dd_moment *now, const char *path,
-                       eqp_message *message)
-{
-    return dd_files_for_paraview(path) ? dd_output_lines(domain, now->time, path, message)
-                                       : dd_output_restart(domain, input, now, path, message);
-}
-
 static int write_series(const char *output, const app_series *series, eqp_message *message)
 {
     DD_FREED eqp_vtk_frame *frame = NULL;

@@ -143,22 +143,6 @@ static int begin(const dd_domain *domain, const char *path, const eqp_paradis_co
     return eqp_agree(domain->comm, code, message);
 }
 
-static eqp_paradis_control control_of(const dd_input *input, const dd_moment *now)
-{
-    eqp_paradis_control control = input->control;
-
-    control.first_step = now->step;
-    control.steps = input->last_step > now->step ? input->last_step - now->step : 0;
-    control.time = now->time;
-    control.strain_rate = now->rate;
-    if (now->next_dt > 0) {
-        control.next_dt = now->next_dt;
-    }
-    memcpy(control.stress, now->stress, sizeof control.stress);
-    memcpy(control.plastic_strain, now->plastic_strain, sizeof control.plastic_strain);
-    return control;
-}
-
 /* Checksum of the nodes as they will be read. */
 static int checksum_of(const dd_domain *domain, const run *r, char text[EQP_PARADIS_NAME])
 {
@@ -197,17 +181,17 @@ done:
     return eqp_agree(domain->comm, code, message);
 }
 
-int dd_output_restart(const dd_domain *domain, const dd_input *input, const dd_moment *now, const char *name,
+int dd_output_restart(const dd_domain *domain, const eqp_paradis_control *now, const char *lines, const char *name,
                       eqp_message *message)
 {
-    eqp_paradis_control control = control_of(input, now);
+    eqp_paradis_control control = *now;
     DD_FREED char *data = NULL;
     DD_FREED char *ctrl = NULL;
     DD_FREED char *others = NULL;
     eqp_message what = {""};
     int code = dd_files_pair(name, &data, &ctrl);
 
-    code = code == EQP_OK ? dd_foreign_complete(&control, now->lines, &others) : code;
+    code = code == EQP_OK ? dd_foreign_complete(&control, lines, &others) : code;
     code = eqp_agree(domain->comm, code, NULL);
     control.others = others; /* a copy; the input keeps its own */
     code = code == EQP_OK ? write_pair(domain, &control, data, ctrl, &what) : code;

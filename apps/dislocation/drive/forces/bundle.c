@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "stealing.h"
+#include "evaluate.h"
 
 /* Counts in an answer for each target. */
 enum { OF_PAIR, OF_PARALLEL, OF_RUN, TARGET_COUNTS };

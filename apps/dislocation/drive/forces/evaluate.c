@@ -5,8 +5,6 @@
 #include "../../../shell/signals.h"
 #include "../../physics/elastic/pairs.h"
 
-#include "stealing.h"
-
 #include <math.h>
 
 const char *const dd_kind_names[DD_KINDS] = {"pair", "parallel", "run", "segment", "cell"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "stealing.h"
+#include "evaluate.h"
 
 /* Most iterations in a bundle: more would share more segments; fewer divide the work better. */
 #define MOST_GIVEN 8
@@ -8,11 +8,9 @@ typedef struct stealing {
     dd_batches *batches;
     dd_stage *stage;
     dd_iterations list;
-    int64_t first;   /* number in the whole loop */
-    double *memory;  /* of the scratch; owned */
-    dd_columns here; /* the stage's segments; forces of one iteration, else 0 */
-    int64_t added;   /* iterations already added to the stage's forces */
-    double **done;   /* [list.n] forces that wait for earlier iterations; owned */
+    int64_t first; /* number in the whole loop */
+    int64_t added; /* iterations already added to the stage's forces */
+    double **done; /* [list.n] forces that wait for earlier iterations; owned */
 } stealing;
 
 int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_schedule_options *rules, eqp_loop **loop)
@@ -29,16 +27,8 @@ int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_s
 
 static int stealing_create(stealing *h)
 {
-    const int64_t room = h->stage->n + DD_LANES;
-
     DD_CHECK(dd_iterations_list(h->stage, &h->list));
-    DD_CHECK(eqp_array_create(&h->memory, 6 * room, sizeof *h->memory));
-    DD_CHECK(eqp_array_create(&h->done, h->list.n, sizeof *h->done));
-    h->here = h->stage->columns;
-    for (int c = 0; c < 6; c++) {
-        h->here.force[c] = h->memory + c * room;
-    }
-    return EQP_OK;
+    return eqp_array_create(&h->done, h->list.n, sizeof *h->done);
 }
 
 static void stealing_free(stealing *h)
@@ -47,7 +37,6 @@ static void stealing_free(stealing *h)
         free(h->done[i]);
     }
     free(h->done);
-    free(h->memory);
     dd_iterations_free(&h->list);
 }
 
@@ -75,70 +64,6 @@ static void add_waiting(stealing *h)
         free(h->done[h->added]);
         h->done[h->added] = NULL;
     }
-}
-
-/* Moves the forces of an iteration from the scratch to `done`, in the order of an answer; NULL: to the stage's. */
-static void empty_scratch(const stealing *h, const dd_iteration *iteration, double *done)
-{
-    const dd_run *touch = h->list.touch + iteration->touch;
-
-    for (int c = 0; c < 6; c++) {
-        for (int64_t t = 0; t < iteration->ntouches; t++) {
-            double *from = h->here.force[c] + touch[t].first, *to = h->stage->columns.force[c] + touch[t].first;
-            for (int64_t i = 0; i < touch[t].n; i++) {
-                if (done != NULL) {
-                    *done++ = from[i];
-                } else {
-                    to[i] += from[i];
-                }
-                from[i] = 0.0;
-            }
-        }
-    }
-}
-
-/* Computes an iteration; its forces wait in `done` unless it is the next one to be added. */
-static int compute_iteration(stealing *h, int64_t i)
-{
-    const dd_iteration *iteration = &h->list.of[i];
-    dd_evaluator *evaluator = h->batches->evaluator;
-    const bool waits = i > h->added;
-    int64_t cell = iteration->cell;
-
-    if (waits) {
-        DD_CHECK(eqp_array_create(&h->done[i], 6 * iteration->touched, sizeof **h->done));
-    }
-    dd_batches_begin(h->batches);
-    for (int64_t t = 0; t < iteration->ntargets; t++) {
-        const dd_target *target = &h->stage->target[iteration->target + t];
-        dd_run runs[DD_GRID_SOURCES];
-        dd_counts counts = {{0}};
-        const int n = dd_iteration_runs(h->stage, target, &cell, runs);
-        if (n > 0) {
-            dd_compute_pairs(evaluator, &h->here, target->local, n, runs, &counts);
-            dd_account(evaluator, h->stage, target->local, target, &counts);
-            DD_CHECK(dd_batches_add(h->batches, &counts));
-        }
-    }
-    empty_scratch(h, iteration, h->done[i]);
-    const int code = dd_batches_end(h->batches);
-    if (!waits) {
-        h->added++;
-        add_waiting(h);
-    }
-    return code;
-}
-
-static int compute_own(void *user, int64_t first, int64_t count, const void *data, void *result)
-{
-    stealing *h = user;
-
-    (void)data;
-    (void)result;
-    for (int64_t i = first - h->first; i < first - h->first + count; i++) {
-        DD_CHECK(compute_iteration(h, i));
-    }
-    return EQP_OK;
 }
 
 static int pack(void *user, int to, int64_t first, int64_t count, void **data, size_t *bytes)
@@ -186,6 +111,24 @@ static int take(void *user, int64_t first, int64_t count, const void *result, si
         part += dd_answer_bytes(iteration);
     }
     add_waiting(h);
+    return EQP_OK;
+}
+
+/* Own iterations go the way of those of other ranks, so that their sums have the same bits. */
+static int compute_own(void *user, int64_t first, int64_t count, const void *data, void *result)
+{
+    stealing *h = user;
+
+    (void)data;
+    (void)result;
+    for (int64_t i = first; i < first + count; i++) {
+        DD_FREED void *bundle = NULL;
+        DD_FREED void *answer = NULL;
+        size_t bytes;
+        DD_CHECK(dd_bundle_pack(h->stage, &h->list, i - h->first, 1, &bundle, &bytes));
+        DD_CHECK(dd_bundle_compute(h->batches, bundle, &answer, &bytes));
+        DD_CHECK(take(h, i, 1, answer, bytes));
+    }
     return EQP_OK;
 }
 

@@ -9,7 +9,7 @@
 
 #include "../../physics/elastic/pairs.h"
 #include "../domain.h"
-#include "../far/field.h"
+#include "../far/waves.h"
 
 #include "grid.h"
 
