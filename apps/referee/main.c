@@ -287,32 +287,25 @@ done:
 
 static int simulate(MPI_Comm comm, const void *values, const char *command, int *stopped, eqp_message *message)
 {
-    referee *r = NULL;
+    referee r = {.comm = comm, .settings = *(const rf_settings *)values};
     app_places places;
-    int code = eqp_agree(comm, eqp_array_create(&r, 1, sizeof *r), NULL);
+    int code;
 
     (void)stopped;
-    if (code != EQP_OK) {
-        free(r);
-        return code;
-    }
-    r->settings = *(const rf_settings *)values;
-    r->comm = comm;
-    r->judged.keep = r->settings.run.map != NULL;
-    MPI_Comm_rank(comm, &r->rank);
-    code = app_places_take(comm, program_name, &r->settings.run, &app_no_output, NULL, &places, message);
+    r.judged.keep = r.settings.run.map != NULL;
+    MPI_Comm_rank(comm, &r.rank);
+    code = app_places_take(comm, program_name, &r.settings.run, &app_no_output, NULL, &places, message);
     if (code == EQP_OK) {
-        code = work(r, command, message);
+        code = work(&r, command, message);
         app_places_free(&places);
     }
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "%s: %s", program_name, eqp_error_text(code));
     }
-    eqp_balancer_free(r->balancer);
-    rf_judged_free(&r->judged);
-    rf_problem_free(&r->problem);
-    rf_trace_free(r->trace);
-    free(r);
+    eqp_balancer_free(r.balancer);
+    rf_judged_free(&r.judged);
+    rf_problem_free(&r.problem);
+    rf_trace_free(r.trace);
     return code;
 }
 
@@ -323,15 +316,10 @@ static int answer(const void *values, char **text, eqp_message *message)
                                                                          : EQP_OK;
 }
 
-static int complete(void *values, eqp_message *message)
-{
-    return rf_settings_complete(values, message);
-}
-
 int main(int argc, char **argv)
 {
     rf_settings settings = {.run = {.snapshot = NULL}};
-    const app_program program = {rf_settings_table(), &settings, answer, complete, simulate, NULL,
+    const app_program program = {rf_settings_table(), &settings, answer, rf_settings_complete, simulate, NULL,
                                  {1e-4, 1.0, 0.0},    NULL};
     const int status = app_main(&program, MPI_COMM_WORLD, argc, argv);
 

@@ -35,8 +35,8 @@ typedef struct rf_settings {
 
 const app_command_line *rf_settings_table(void);
 
-/* Looks names up and checks options against each other. EQP_OK, or a code with a message. */
-int rf_settings_complete(rf_settings *settings, eqp_message *message);
+/* Looks names of rf_settings up and checks its options against each other. EQP_OK, or a code with a message. */
+int rf_settings_complete(void *settings, eqp_message *message);
 
 /* memory.c: exact memory of parts: the bytes of their items, the largest working set of one item, each shared block
  * once, and the rank's own bytes. Local. */

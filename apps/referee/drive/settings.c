@@ -111,8 +111,9 @@ const app_command_line *rf_settings_table(void)
     return &command_line;
 }
 
-int rf_settings_complete(rf_settings *s, eqp_message *message)
+int rf_settings_complete(void *settings, eqp_message *message)
 {
+    rf_settings *s = settings;
     const bool given = app_options_given(&command_line, s, "parts");
     const char *memory = s->run.memory_text;
     eqp_message inner = {""};
