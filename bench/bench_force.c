@@ -99,13 +99,6 @@ static void measure(const bh_serial *serial, const bh_mac *mac, bh_kernel *kerne
     bh_list_free(&list);
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Relative errors at the reference's particles, ascending. */
 static void compare_forces(const reference *exact, double *const *a, double *error)
 {
@@ -118,7 +111,7 @@ static void compare_forces(const reference *exact, double *const *a, double *err
         }
         error[i] = sqrt(off2 / size2);
     }
-    qsort(error, (size_t)exact->n, sizeof *error, compare);
+    qsort(error, (size_t)exact->n, sizeof *error, bench_ascending);
 }
 
 static double **evaluate(const particles *all, const bh_serial *serial, const bh_mac *mac, bh_serial_work *work)

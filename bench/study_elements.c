@@ -18,7 +18,6 @@
 #include "../apps/barneshut/physics/serial.h"
 #include "../apps/dislocation/drive/simulation.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/curve.h>
 #include <equipoise/more/kdtree.h>
 #include <equipoise/more/methods.h>
@@ -84,11 +83,9 @@ static int by_tag(const void *a, const void *b)
 /* The curve through the points [n][3] of the elements, cut by their work. */
 static void make_maps(const history *h, const double *point, state *s)
 {
-    double low[3] = {INFINITY, INFINITY, INFINITY}, side = 0.0, *load = NULL;
-    int64_t *first = NULL;
+    double low[3] = {INFINITY, INFINITY, INFINITY}, side = 0.0, *load = bench_room(s->n, sizeof *load);
     keyed *along = bench_room(s->n, sizeof *along);
 
-    bench_check(eqp_array_create(&load, s->n, sizeof *load), NULL);
     for (int k = 0; k < 3; k++) {
         double high = -INFINITY;
         for (int64_t i = 0; i < s->n; i++) {
@@ -107,7 +104,7 @@ static void make_maps(const history *h, const double *point, state *s)
         load[i] = (double)s->of[along[i].place].work;
     }
     for (int m = 0; m < MAPS; m++) {
-        bench_check(eqp_array_create(&first, h->parts[m] + 1, sizeof *first), NULL);
+        int64_t *first = bench_room(h->parts[m] + 1, sizeof *first);
         bench_check(eqp_cuts_optimal(s->n, load, h->parts[m], NULL, first, NULL), NULL);
         for (int p = 0; p < h->parts[m]; p++) {
             for (int64_t i = first[p]; i < first[p + 1]; i++) {
@@ -115,7 +112,6 @@ static void make_maps(const history *h, const double *point, state *s)
             }
         }
         free(first);
-        first = NULL;
     }
     free(along);
     free(load);
@@ -252,9 +248,7 @@ static void run_gravity(const int parts[MAPS], char **argv)
 
 static const element *find(const state *s, uint64_t tag)
 {
-    const element wanted = {.tag = tag};
-
-    return s->n > 0 ? bsearch(&wanted, s->of, (size_t)s->n, sizeof wanted, by_tag) : NULL;
+    return s->n > 0 ? bsearch(&(element){.tag = tag}, s->of, (size_t)s->n, sizeof *s->of, by_tag) : NULL;
 }
 
 /* Those that were there before keep their parts; a new one takes those of a neighbour that has some, round by round. */
@@ -292,7 +286,6 @@ static void look_network(const dd_simulation *sim, history *h)
 {
     const dd_network *network = &sim->domain.network;
     state now = new_state(network->n);
-    double *point = NULL;
 
     for (int64_t i = 0; i < now.n; i++) {
         const int64_t *of = sim->evaluator.of_node[i].of;
@@ -302,7 +295,7 @@ static void look_network(const dd_simulation *sim, history *h)
     if (h->steps > 0) {
         inherit(&h->before, network, &now);
     } else {
-        bench_check(eqp_array_create(&point, 3 * now.n, sizeof *point), NULL);
+        double *point = bench_room(3 * now.n, sizeof *point);
         for (int64_t i = 0; i < now.n; i++) {
             memcpy(point + 3 * i, network->node[dd_network_find(network, now.of[i].tag)].x, 3 * sizeof *point);
         }

@@ -21,7 +21,6 @@
 #include "methods/diffusion/diffusion.h"
 #include "methods/frame/frame.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/methods.h>
 #include <equipoise/more/random.h>
 
@@ -59,11 +58,11 @@ static void open_world(world *w, const char *text)
     bench_check(lb_generator_parse(text, &generator, NULL), NULL);
     bench_check(lb_graph_create(&generator, &w->graph), NULL);
     nedges = w->graph.first[w->graph.n];
-    bench_check(eqp_array_create(&w->weight, w->graph.n, sizeof *w->weight), NULL);
-    bench_check(eqp_array_create(&w->edge, nedges, sizeof *w->edge), NULL);
-    bench_check(eqp_array_create(&w->edge_weight, nedges, sizeof *w->edge_weight), NULL);
-    bench_check(eqp_array_create(&w->start, w->graph.n, sizeof *w->start), NULL);
-    bench_check(eqp_array_create(&w->part, w->graph.n, sizeof *w->part), NULL);
+    w->weight = bench_room(w->graph.n, sizeof *w->weight);
+    w->edge = bench_room(nedges, sizeof *w->edge);
+    w->edge_weight = bench_room(nedges, sizeof *w->edge_weight);
+    w->start = bench_room(w->graph.n, sizeof *w->start);
+    w->part = bench_room(w->graph.n, sizeof *w->part);
     for (int64_t i = 0; i < nedges; i++) {
         w->edge[i] = w->graph.edge[i].to;
         w->edge_weight[i] = w->graph.edge[i].weight;
@@ -83,9 +82,8 @@ static void close_world(world *w)
 
 static void cut(const world *w, const double *load, int *part)
 {
-    int64_t *first = NULL;
+    int64_t *first = bench_room(w->nparts + 1, sizeof *first);
 
-    bench_check(eqp_array_create(&first, w->nparts + 1, sizeof *first), NULL);
     bench_check(eqp_cuts_optimal(w->graph.n, load, w->nparts, NULL, first, NULL), NULL);
     for (int p = 0; p < w->nparts; p++) {
         for (int64_t i = first[p]; i < first[p + 1]; i++) {
@@ -124,9 +122,8 @@ static eqp_part_loads loads_of(const world *w, const int *part)
 /* Most vertices that come to one part. */
 static double most_moved(const world *w, const int *before, const int *after)
 {
-    int64_t *come = NULL, most = 0;
+    int64_t *come = bench_room(w->nparts, sizeof *come), most = 0;
 
-    bench_check(eqp_array_create(&come, w->nparts, sizeof *come), NULL);
     for (int64_t i = 0; i < w->graph.n; i++) {
         come[after[i]] += before[i] != after[i];
         most = come[after[i]] > most ? come[after[i]] : most;
@@ -157,10 +154,9 @@ static outcome go_diffusive(world *w, const eqp_gain_case *c)
 {
     eqp_diffusion_options options = eqp__diffusion_options_defaults();
     outcome made = {0.0, loads_of(w, w->part).max};
-    int *next = NULL;
+    int *next = bench_room(w->graph.n, sizeof *next);
     int64_t left = c->steps;
 
-    bench_check(eqp_array_create(&next, w->graph.n, sizeof *next), NULL);
     options.steps = 1;
     for (double moved = 1; left > 0 && moved > 0; left--) {
         bench_check(eqp__diffusion_move(&w->e, w->nparts, &options, next), NULL);

@@ -21,7 +21,6 @@
 #include "../apps/barneshut/drive/simulation.h"
 #include "../apps/dislocation/drive/simulation.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/kdtree.h>
 
 #include <mpi.h>
@@ -125,27 +124,19 @@ typedef struct load {
     double polling, molecules, barriers, forces, predicted;
 } load;
 
-static void check_step(const app *a)
-{
-    eqp_message message = {""};
-
-    bench_check(a->step(&message), message.text);
-}
-
 /* Between two calls of MPI_Pcontrol lies what counts; after level 0 nothing does. of: [steps][nranks] */
 static void run(const app *a, int before, int steps, int nranks, load *of)
 {
-    double *mine = NULL, *all = NULL;
+    double *mine = bench_room(steps, sizeof *mine), *all = bench_room((int64_t)steps * nranks, sizeof *all);
+    eqp_message message = {""};
 
-    bench_check(eqp_array_create(&mine, steps, sizeof *mine), NULL);
-    bench_check(eqp_array_create(&all, (int64_t)steps * nranks, sizeof *all), NULL);
     for (int s = 0; s < before; s++) {
-        check_step(a);
+        bench_check(a->step(&message), message.text);
     }
     polling = 0.0;
     MPI_Pcontrol(1);
     for (int s = 0; s < steps; s++) {
-        check_step(a);
+        bench_check(a->step(&message), message.text);
         mine[s] = polling;
         polling = 0.0;
         MPI_Pcontrol(s + 1 < steps);
@@ -166,15 +157,12 @@ static void run(const app *a, int before, int steps, int nranks, load *of)
 }
 
 /* All particles on rank 0, rank by rank. first: [nranks + 1] there. */
-static void gather(const app *a, int nranks, int64_t *first, double **points)
+static double *gather(const app *a, int nranks, int64_t *first)
 {
     const int n = (int)a->count();
-    int *counts = NULL, *starts = NULL;
-    double *mine = NULL;
+    int *counts = bench_room(nranks, sizeof *counts), *starts = bench_room(nranks, sizeof *starts);
+    double *mine = bench_room(3 * (int64_t)n, sizeof *mine);
 
-    bench_check(eqp_array_create(&mine, 3 * (int64_t)n, sizeof *mine), NULL);
-    bench_check(eqp_array_create(&counts, nranks, sizeof *counts), NULL);
-    bench_check(eqp_array_create(&starts, nranks, sizeof *starts), NULL);
     for (int i = 0; i < n; i++) {
         a->point(i, mine + 3 * i);
     }
@@ -184,11 +172,12 @@ static void gather(const app *a, int nranks, int64_t *first, double **points)
         starts[r] = 3 * (int)first[r];
         counts[r] *= 3;
     }
-    bench_check(eqp_array_create(points, 3 * first[nranks], sizeof **points), NULL);
-    MPI_Gatherv(mine, 3 * n, MPI_DOUBLE, *points, counts, starts, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    double *points = bench_room(3 * first[nranks], sizeof *points);
+    MPI_Gatherv(mine, 3 * n, MPI_DOUBLE, points, counts, starts, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     free(mine);
     free(counts);
     free(starts);
+    return points;
 }
 
 static int rank_of(const int64_t *first, int64_t i)
@@ -241,20 +230,16 @@ static void print(const load *of, int steps, const bool *near, int nranks)
 static void measure(const app *a, int before, int steps, int argc, char **argv)
 {
     eqp_message message = {""};
-    double *points = NULL;
-    int64_t *first = NULL;
-    bool *near = NULL;
-    load *of = NULL;
     int rank, nranks;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nranks);
-    bench_check(eqp_array_create(&of, (int64_t)steps * nranks, sizeof *of), NULL);
-    bench_check(eqp_array_create(&first, nranks + 1, sizeof *first), NULL);
-    bench_check(eqp_array_create(&near, (int64_t)nranks * nranks, sizeof *near), NULL);
+    load *of = bench_room((int64_t)steps * nranks, sizeof *of);
+    int64_t *first = bench_room(nranks + 1, sizeof *first);
+    bool *near = bench_room((int64_t)nranks * nranks, sizeof *near);
     bench_check(a->open(argc, argv, &message), message.text);
     run(a, before, steps, nranks, of);
-    gather(a, nranks, first, &points);
+    double *points = gather(a, nranks, first);
     if (rank == 0) {
         find_neighbours(points, first, nranks, near);
         print(of, steps, near, nranks);

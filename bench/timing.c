@@ -20,7 +20,7 @@ void bench_times_add(bench_times *times, double seconds)
     }
 }
 
-static int compare_seconds(const void *a, const void *b)
+int bench_ascending(const void *a, const void *b)
 {
     const double first = *(const double *)a, second = *(const double *)b;
 
@@ -31,7 +31,7 @@ static bench_times sorted(const bench_times *times)
 {
     bench_times copy = *times;
 
-    qsort(copy.seconds, (size_t)copy.n, sizeof copy.seconds[0], compare_seconds);
+    qsort(copy.seconds, (size_t)copy.n, sizeof copy.seconds[0], bench_ascending);
     return copy;
 }
 

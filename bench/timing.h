@@ -31,6 +31,9 @@ void bench_times_add(bench_times *times, double seconds);
 double bench_least(const bench_times *times);
 double bench_median(const bench_times *times);
 
+/* Order of two doubles, for qsort(). */
+int bench_ascending(const void *a, const void *b);
+
 /* Prints the message behind the name of the program, and ends it with status 2. */
 BENCH_NORETURN void bench_die(const char *what);
 

@@ -50,21 +50,19 @@ class Bench:
         pinned = ["taskset", "-c", self.core] if shutil.which("taskset") else []
         launch = [os.path.join(ROOT, "tests", "helpers", "run.sh"), str(ranks)] if ranks else []
         command = launch + pinned + [self.program(name), *words]
-        text = " ".join((["mpirun", "-n", str(ranks)] if ranks else []) + pinned + ["build/" + name, *(shown or words)])
-        if text not in self.commands:
-            self.commands.append(text)
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode != 0:
-            raise Missing(f"{text} failed")
-        return list(csv.DictReader(io.StringIO(done.stdout)))
+        return self.rows(command, (["mpirun", "-n", str(ranks)] if ranks else []) + pinned + ["build/" + name, *(shown or words)])
 
     def script(self, name, app, *words, pinned=True, shown=None):
         """Rows of a script in bench/ that runs an app."""
         app = f"apps/{app}/{app}"
         core = ["taskset", "-c", self.core] if pinned and shutil.which("taskset") else []
-        text = " ".join([*core, f"bench/{name}", f"build/{app}", *(shown or words)])
-        self.commands.append(text)
-        command = [*core, sys.executable, os.path.join(ROOT, "bench", name), self.program(app), *words]
+        return self.rows([*core, sys.executable, os.path.join(ROOT, "bench", name), self.program(app), *words],
+                         [*core, f"bench/{name}", f"build/{app}", *(shown or words)])
+
+    def rows(self, command, shown):
+        text = " ".join(shown)
+        if text not in self.commands:
+            self.commands.append(text)
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:
             raise Missing(f"{text} failed")
