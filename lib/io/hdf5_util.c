@@ -118,11 +118,11 @@ static hid_t memory_type(eqp_kind kind)
 }
 
 /* Transfers `now` rows between the file and the interleaved buffer. */
-static int transfer(hid_t dataset, hid_t space, int ndims, eqp_kind kind, int width, int64_t first, int64_t now,
-                    bool write, void *buffer)
+static int transfer(hid_t dataset, hid_t space, eqp_kind kind, int width, int64_t first, int64_t now, bool write,
+                    void *buffer)
 {
     hsize_t start[MOST_DIMENSIONS] = {(hsize_t)first, 0}, count[MOST_DIMENSIONS] = {(hsize_t)now, (hsize_t)width};
-    hid_t memory = H5Screate_simple(ndims, count, NULL);
+    hid_t memory = H5Screate_simple(H5Sget_simple_extent_ndims(space), count, NULL);
     herr_t status = -1;
 
     if (memory >= 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0) {
@@ -133,78 +133,66 @@ static int transfer(hid_t dataset, hid_t space, int ndims, eqp_kind kind, int wi
     return status < 0 ? EQP_ERR_IO : EQP_OK;
 }
 
-static int64_t block_rows(int64_t n)
-{
-    return n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS;
-}
-
 /* All numbers are 8 bytes wide and are copied as words. */
-int eqp__hdf5_read_rows(hid_t dataset, eqp_kind kind, int width, int64_t first, int64_t n, void *const *data)
+static void separate(const uint64_t *buffer, int64_t now, int width, uint64_t *to)
 {
-    hid_t space = H5Dget_space(dataset);
-    int ndims = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
-    uint64_t *buffer = NULL;
-    int rc = eqp_array_create(&buffer, block_rows(n) * width, sizeof *buffer);
-
-    if (rc == EQP_OK && (ndims < 1 || ndims > MOST_DIMENSIONS)) {
-        rc = EQP_ERR_IO;
+    for (int64_t i = 0; i < now; i++) {
+        to[i] = buffer[i * width];
     }
-    for (int64_t done = 0; rc == EQP_OK && done < n;) {
-        int64_t now = block_rows(n - done);
-
-        rc = transfer(dataset, space, ndims, kind, width, first + done, now, false, buffer);
-        for (int c = 0; rc == EQP_OK && c < width; c++) {
-            uint64_t *to = data[c];
-
-            for (int64_t i = 0; to && i < now; i++) {
-                to[done + i] = buffer[i * width + c];
-            }
-        }
-        done += now;
-    }
-    free(buffer);
-    EQP__HDF5_CLOSE(space);
-    return rc;
 }
 
-static void interleave(uint64_t *buffer, int64_t now, int width, int c, const void *from, int64_t done, double factor)
+static void interleave(uint64_t *buffer, int64_t now, int width, const uint64_t *from, double factor)
 {
-    const char *at = (const char *)from + 8 * done;
-
     for (int64_t i = 0; i < now; i++) {
-        memcpy(&buffer[i * width + c], at + 8 * i, 8);
+        buffer[i * width] = from[i];
         if (factor != 1) {
             double value;
 
-            memcpy(&value, at + 8 * i, 8);
+            memcpy(&value, &from[i], 8);
             value *= factor;
-            memcpy(&buffer[i * width + c], &value, 8);
+            memcpy(&buffer[i * width], &value, 8);
         }
     }
+}
+
+static int transfer_rows(hid_t dataset, eqp_kind kind, int width, int64_t first, int64_t n, double factor,
+                         void *const *data, bool write)
+{
+    const int64_t most = n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS;
+    hid_t space = H5Dget_space(dataset);
+    int ndims = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1, code;
+    uint64_t *buffer = NULL;
+
+    EQP_TRY(eqp_array_create(&buffer, most * width, sizeof *buffer));
+    EQP_TRY(ndims < 1 || ndims > MOST_DIMENSIONS ? EQP_ERR_IO : EQP_OK);
+    for (int64_t done = 0; done < n; done += most) {
+        int64_t now = n - done < most ? n - done : most;
+
+        for (int c = 0; write && c < width; c++) {
+            if (data[c]) {
+                interleave(buffer + c, now, width, (const uint64_t *)data[c] + done, factor);
+            }
+        }
+        EQP_TRY(transfer(dataset, space, kind, width, first + done, now, write, buffer));
+        for (int c = 0; !write && c < width; c++) {
+            if (data[c]) {
+                separate(buffer + c, now, width, (uint64_t *)data[c] + done);
+            }
+        }
+    }
+done:
+    free(buffer);
+    EQP__HDF5_CLOSE(space);
+    return code;
+}
+
+int eqp__hdf5_read_rows(hid_t dataset, eqp_kind kind, int width, int64_t first, int64_t n, void *const *data)
+{
+    return transfer_rows(dataset, kind, width, first, n, 1, data, false);
 }
 
 int eqp__hdf5_write_rows(hid_t dataset, eqp_kind kind, int width, int64_t first, int64_t n, double factor,
                          const void *const *data)
 {
-    hid_t space = H5Dget_space(dataset);
-    uint64_t *buffer = NULL;
-    int rc = eqp_array_create(&buffer, block_rows(n) * width, sizeof *buffer);
-
-    if (rc == EQP_OK && space < 0) {
-        rc = EQP_ERR_IO;
-    }
-    for (int64_t done = 0; rc == EQP_OK && done < n;) {
-        int64_t now = block_rows(n - done);
-
-        for (int c = 0; c < width; c++) {
-            if (data[c]) {
-                interleave(buffer, now, width, c, data[c], done, factor);
-            }
-        }
-        rc = transfer(dataset, space, width > 1 ? 2 : 1, kind, width, first + done, now, true, buffer);
-        done += now;
-    }
-    free(buffer);
-    EQP__HDF5_CLOSE(space);
-    return rc;
+    return transfer_rows(dataset, kind, width, first, n, factor, (void *const *)data, true);
 }
