@@ -79,24 +79,23 @@ done:
     return code;
 }
 
-static int find_run(const rf_result *r, int parts)
+/* The first row of a method with this number of parts, 0: any; NULL: none. */
+static const eqp_compared *find_method(const app_comparison *c, const char *method, int parts)
 {
-    const app_comparison *c = &r->comparison;
-
     for (int i = 0; i < c->n; i++) {
-        if (strcmp(c->rows[i].method, APP_COMPARE_AS_RUN) == 0 && c->rows[i].parts == parts) {
-            return i;
+        if (strcmp(c->rows[i].method, method) == 0 && (parts == 0 || c->rows[i].parts == parts)) {
+            return &c->rows[i];
         }
     }
-    return -1;
+    return NULL;
 }
 
 static int add_later(eqp_table *table, const rf_result *r, int i)
 {
     const eqp_compared *row = &r->comparison.rows[i];
     const rf_later *later = &r->later[i];
-    const int run = find_run(r, row->parts);
-    const double was = run >= 0 ? r->later[run].seconds : 0.0;
+    const eqp_compared *run = find_method(&r->comparison, APP_COMPARE_AS_RUN, row->parts);
+    const double was = run != NULL ? r->later[run - r->comparison.rows].seconds : 0.0;
     int code;
 
     EQP_TRY(eqp_table_cell(table, "%d", row->parts));
@@ -364,17 +363,10 @@ done:
 static const eqp_compared *find_row(const rf_result *r)
 {
     const app_comparison *c = &r->comparison;
+    const app_compare_look look = app_comparison_look(c);
 
-    if (r->settings->method == NULL) {
-        const app_compare_look look = app_comparison_look(c);
-        return app_compare_winner(c->n, c->rows, &look);
-    }
-    for (int i = 0; i < c->n; i++) {
-        if (strcmp(c->rows[i].method, r->settings->method) == 0) {
-            return &c->rows[i];
-        }
-    }
-    return NULL;
+    return r->settings->method != NULL ? find_method(c, r->settings->method, 0)
+                                       : app_compare_winner(c->n, c->rows, &look);
 }
 
 int rf_result_map(const rf_result *r, eqp_message *message)
