@@ -170,17 +170,6 @@ static int read_rows(const comparison *c, const eqp_trial *trials, const eqp__wh
     return code;
 }
 
-double eqp__part_imbalance(eqp_part_speeds speeds, int nparts, const double *load)
-{
-    double sum = 0.0, most = 0.0;
-
-    for (int p = 0; p < nparts; p++) {
-        sum += load[p];
-        most = fmax(most, load[p] / eqp_part_speed(speeds, p));
-    }
-    return sum > 0.0 ? fmax(most * nparts / sum - 1.0, 0.0) : 0.0;
-}
-
 static int look_again(eqp_whatif_state *state, int n, eqp_trial *trials, const eqp_network *network,
                       eqp_message *message)
 {

@@ -93,9 +93,6 @@ int eqp__whatif_compare(const eqp_whatif *what, int nchoices, const eqp_choice *
                         const int64_t *parts, const eqp_network *network, eqp_compared **rows,
                         const eqp__whatif_told *told, eqp_message *message);
 
-/* Imbalance of loads [nparts], seconds of work: largest load / speed over mean load, - 1; 0 without load. */
-double eqp__part_imbalance(eqp_part_speeds speeds, int nparts, const double *load);
-
 /* Pins of all owners, mean per rank, from a survey that keeps none. Collective. */
 int eqp__whatif_count_pins(const eqp_whatif_state *state, double *pins);
 

@@ -248,13 +248,3 @@ TEST(equal_shares_learn_nothing)
     assert_true(is_near(eqp_part_speed(eqp__rank_shares_speeds(shares), 3), 1.5, 1e-15));
     app_share_free(&choice);
 }
-
-TEST(imbalance_is_relative_to_the_shares)
-{
-    static const double load[] = {1, 3, 1, 3}, none[] = {0, 0}, unlike[] = {0.5, 1.5};
-    const eqp_part_speeds speeds = {2, unlike}, alike = {0, NULL};
-
-    assert_true(is_near(eqp__part_imbalance(speeds, 4, load), 0.0, 1e-15));
-    assert_true(is_near(eqp__part_imbalance(alike, 4, load), 0.5, 1e-15));
-    assert_true(eqp__part_imbalance(speeds, 2, none) == 0.0);
-}
