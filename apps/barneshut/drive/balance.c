@@ -56,18 +56,18 @@ int bh_balance_ask(bh_simulation *sim, eqp_message *message)
 int bh_balance_follow(bh_simulation *sim)
 {
     bh_domain *domain = &sim->domain;
-    int *rank_of_group = NULL;
-    int code = eqp_array_create(&rank_of_group, domain->ngroups, sizeof *rank_of_group);
+    eqp_placement *placement = NULL;
+    int code = eqp_array_create(&placement, domain->ngroups, sizeof *placement);
 
     for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
-        rank_of_group[g] = eqp_map_own_rank(eqp_balancer_map(sim->balancer), domain->tag[g]);
+        placement[g].home = eqp_map_own_rank(eqp_balancer_map(sim->balancer), domain->tag[g]);
     }
     EQP_TRY(eqp_agree(domain->comm, code, NULL));
-    EQP_TRY(bh_domain_rehome(domain, rank_of_group));
+    EQP_TRY(bh_domain_rehome(domain, placement));
     code = bh_domain_migrate(domain, NULL, &sim->costs.migration, EQP_OK);
     EQP_TRY(eqp_agree(domain->comm, code, NULL));
 done:
-    free(rank_of_group);
+    free(placement);
     return code;
 }
 

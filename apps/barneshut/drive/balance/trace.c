@@ -245,22 +245,6 @@ static int open_tracing(tracing *t)
     return bh_targets_find(&t->targets, domain, t->trace->phase);
 }
 
-static int plan_homes(tracing *t, const eqp_placement *placement)
-{
-    const bh_domain *domain = t->trace->domain;
-    int *home = NULL;
-    int code;
-
-    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&home, domain->ngroups, sizeof *home), NULL));
-    for (int64_t g = 0; g < domain->ngroups; g++) {
-        home[g] = placement[g].home;
-    }
-    EQP_TRY(bh_domain_plan_homes(domain, home, &t->homes));
-done:
-    free(home);
-    return code;
-}
-
 /* In every substep a part drifts, sorts and inserts all of its particles, active or not. */
 static int hold_all(tracing *t)
 {
@@ -281,7 +265,7 @@ int bh_trace_map(const bh_trace *trace, int nparts, const eqp_map *map, const eq
 
     bh_list_init(&t.list);
     bh_homes_init(&t.homes);
-    EQP_TRY(loads_only ? EQP_OK : plan_homes(&t, placement));
+    EQP_TRY(loads_only ? EQP_OK : bh_domain_plan_homes(trace->domain, placement, &t.homes));
     code = open_tracing(&t);
     code = code == EQP_OK && !loads_only ? declare_cells(&t) : code;
     code = code == EQP_OK && !loads_only ? hold_all(&t) : code;

@@ -249,7 +249,7 @@ done:
     return code;
 }
 
-static int follow_groups(const bh_domain *domain, const int *rank_of_group, bh_homes *homes)
+static int follow_groups(const bh_domain *domain, const eqp_placement *placement, bh_homes *homes)
 {
     bh_home_run *runs = NULL, *all = NULL;
     int64_t n = 0, ntotal = 0, interval = -1;
@@ -259,8 +259,8 @@ static int follow_groups(const bh_domain *domain, const int *rank_of_group, bh_h
     for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
         uint64_t begin = domain->particles.key[domain->group[g].first];
         int64_t here = bh_homes_find(&domain->homes, begin);
-        if (here != interval || rank_of_group[g] != rank_of_group[g - 1]) {
-            runs[n++] = (bh_home_run){begin, rank_of_group[g]};
+        if (here != interval || placement[g].home != placement[g - 1].home) {
+            runs[n++] = (bh_home_run){begin, placement[g].home};
         }
         interval = here;
     }
@@ -273,39 +273,27 @@ done:
     return code;
 }
 
-int bh_domain_rehome(bh_domain *domain, const int *rank_of_group)
+int bh_domain_rehome(bh_domain *domain, const eqp_placement *placement)
 {
-    return follow_groups(domain, rank_of_group, &domain->homes);
+    return follow_groups(domain, placement, &domain->homes);
 }
 
 int bh_domain_place(bh_domain *domain, const eqp_placement *placement)
 {
-    int *rank_of_group = NULL;
-    int code;
-
-    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&rank_of_group, domain->ngroups, sizeof *rank_of_group), NULL));
-    for (int64_t g = 0; g < domain->ngroups; g++) {
-        rank_of_group[g] = placement[g].home;
-    }
-    EQP_TRY(bh_domain_rehome(domain, rank_of_group));
+    EQP_CHECK(bh_domain_rehome(domain, placement));
     for (int64_t g = 0; g < domain->ngroups; g++) {
         const bh_group *group = &domain->group[g];
         for (int64_t i = group->first; i < group->first + group->count; i++) {
             domain->particles.tag[i] = placement[g].tag;
         }
     }
-done:
-    free(rank_of_group);
-    return code;
+    return EQP_OK;
 }
 
-int bh_domain_plan_homes(const bh_domain *domain, const int *part_of_group, bh_homes *homes)
+int bh_domain_plan_homes(const bh_domain *domain, const eqp_placement *placement, bh_homes *homes)
 {
-    int code = follow_groups(domain, part_of_group, homes);
-
-    return code == EQP_OK ? bh_homes_snap(homes, domain->comm, EQP_OK, domain->particles.n, domain->particles.key,
-                                          limit_of(domain))
-                          : code;
+    EQP_CHECK(follow_groups(domain, placement, homes));
+    return bh_homes_snap(homes, domain->comm, EQP_OK, domain->particles.n, domain->particles.key, limit_of(domain));
 }
 
 static int compare_branches(const void *a, const void *b)

@@ -99,16 +99,16 @@ int bh_domain_build_tree(bh_domain *domain, int code);
  * of groups stay. Collective. */
 int bh_domain_drift_tree(bh_domain *domain, int code);
 
-/* Sets homes so that each group lives on rank_of_group [ngroups]; takes effect with the next bh_domain_migrate().
- * Collective. */
-int bh_domain_rehome(bh_domain *domain, const int *rank_of_group);
+/* Sets homes so that each group lives at the home of its placement [ngroups]; takes effect with the next
+ * bh_domain_migrate(). Collective. */
+int bh_domain_rehome(bh_domain *domain, const eqp_placement *placement);
 
 /* Sets the particles' tags, and homes for the next bh_domain_migrate(), from a placement for each group. Collective. */
 int bh_domain_place(bh_domain *domain, const eqp_placement *placement);
 
 /* Homes for an assumed placement of groups on any number of parts, as after bh_domain_rehome() and the next
  * bh_domain_migrate() if nothing moves. homes: initialised; replaced. Collective. */
-int bh_domain_plan_homes(const bh_domain *domain, const int *part_of_group, bh_homes *homes);
+int bh_domain_plan_homes(const bh_domain *domain, const eqp_placement *placement, bh_homes *homes);
 
 /* Regroups at another size: particles migrate to the homes nearest to these that divide no such group, and the tree is
  * built. Adds to *migration. Collective; the code of all ranks. */
