@@ -11,14 +11,13 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     bh_settings settings = {.run.restart = "", .run.steps = size > 0 ? data[0] : 0};
-    bh_particles particles;
+    bh_particles particles = {0};
     bh_input input;
     eqp_message message = {""};
     int code;
 
     (void)fuzz_make_hdf5("restart", data + (size > 0), size - (size > 0));
     settings.run.restart = fuzz_path("restart");
-    bh_particles_init(&particles);
     code = bh_input_read(MPI_COMM_SELF, &settings, &particles, &input, &message);
     if (code == EQP_OK) {
         const bh_particles *p = &particles;

@@ -127,7 +127,7 @@ static int open_problem(void *user, bool traced)
                           .mac = &p->evaluator->mac,
                           .costs = eqp_balancer_costs(p->balancer),
                           .overlaps = p->evaluator->stealing == NULL};
-    bh_tasks_init(&p->tasks);
+    p->tasks = (bh_tasks){0};
     take_first(p, traced);
     EQP_CHECK(traced ? bring_home(p) : fetch(p, map));
     return learn(p, map);
@@ -173,11 +173,10 @@ static int carry(const bh_problem *of, const eqp_placement *placement, eqp_place
     const bh_domain *domain = of->domain;
     carried *mine = NULL, *all = NULL;
     eqp_placement *now = NULL;
-    bh_homes homes;
+    bh_homes homes = {0};
     int64_t n = 0;
     int code = eqp_array_create(&mine, of->nbefore, sizeof *mine);
 
-    bh_homes_init(&homes);
     if (code == EQP_OK) {
         code = eqp_array_create(&now, domain->ngroups, sizeof *now);
     }

@@ -263,8 +263,6 @@ int bh_trace_map(const bh_trace *trace, int nparts, const eqp_map *map, const eq
     tracing t = {.trace = trace, .nparts = nparts, .map = map, .evaluation = evaluation, .loads_only = loads_only};
     int code;
 
-    bh_list_init(&t.list);
-    bh_homes_init(&t.homes);
     EQP_TRY(loads_only ? EQP_OK : bh_domain_plan_homes(trace->domain, placement, &t.homes));
     code = open_tracing(&t);
     code = code == EQP_OK && !loads_only ? declare_cells(&t) : code;

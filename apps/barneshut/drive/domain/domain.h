@@ -24,7 +24,6 @@ typedef struct bh_homes {
     int64_t *count;  /* room for bh_homes_snap() */
 } bh_homes;
 
-void bh_homes_init(bh_homes *homes);
 void bh_homes_free(bh_homes *homes);
 
 /* First key of a run of particles with one home. */

@@ -12,17 +12,12 @@
 
 #define LEVELS (EQP_CURVE_BITS + 1)
 
-void bh_homes_init(bh_homes *homes)
-{
-    memset(homes, 0, sizeof *homes);
-}
-
 void bh_homes_free(bh_homes *homes)
 {
     free(homes->begin);
     free(homes->rank);
     free(homes->count);
-    bh_homes_init(homes);
+    *homes = (bh_homes){0};
 }
 
 typedef struct placed_run {

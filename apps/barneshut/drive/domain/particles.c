@@ -9,17 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void bh_particles_init(bh_particles *p)
-{
-    memset(p, 0, sizeof *p);
-}
-
 void bh_particles_free(bh_particles *p)
 {
     for (int f = 0; f < BH_PARTICLE_FIELDS; f++) {
         free(p->field[f]);
     }
-    bh_particles_init(p);
+    *p = (bh_particles){0};
 }
 
 static int reserve(bh_particles *p, int64_t n)
@@ -52,8 +47,7 @@ int bh_particles_copy(const bh_particles *p, bh_particles *copy)
 {
     int code;
 
-    bh_particles_init(copy);
-    copy->rungs = p->rungs;
+    *copy = (bh_particles){.rungs = p->rungs};
     EQP_TRY(bh_particles_resize(copy, p->n));
     for (int f = 0; f < bh_particles_fields(p->rungs) && p->n > 0; f++) {
         memcpy(copy->field[f], p->field[f], (size_t)p->n * 8);

@@ -43,7 +43,6 @@ static inline int bh_particles_bytes(bool rungs)
     return 8 * bh_particles_fields(rungs);
 }
 
-void bh_particles_init(bh_particles *p);
 void bh_particles_free(bh_particles *p);
 
 /* Room for n particles; the first min(n, old n) keep their values, new ones are zero. Sets p->n = n. */

@@ -70,7 +70,7 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, 
                 bh_evaluated *result)
 {
     bh_targets targets = {.particles.rungs = domain->particles.rungs};
-    bh_tasks tasks;
+    bh_tasks tasks = {0};
     bh_traffic traffic = {.cells = 0};
     bh_force_loop p = {.evaluator = evaluator,
                        .tree = &domain->tree,
@@ -83,7 +83,6 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, 
     const double self = bh_potential_self(evaluator->mac.G, 1.0, evaluator->eps);
     double begin = eqp_cpu_seconds();
 
-    bh_tasks_init(&tasks);
     memset(result, 0, sizeof *result);
     code = code == EQP_OK ? bh_targets_find(&targets, domain, phase) : code;
     code = bh_tasks_send(&tasks, &domain->messengers, &evaluator->plan, &targets.particles, targets.ngroups,

@@ -33,11 +33,6 @@ static size_t head_bytes(bool rungs)
     return rungs ? sizeof(task_head) : offsetof(task_head, on);
 }
 
-void bh_tasks_init(bh_tasks *tasks)
-{
-    memset(tasks, 0, sizeof *tasks);
-}
-
 void bh_tasks_free(bh_tasks *tasks)
 {
     void *owned[] = {tasks->task,     tasks->waits, tasks->sent_group, tasks->sent_first, tasks->sent_rank,
@@ -48,7 +43,7 @@ void bh_tasks_free(bh_tasks *tasks)
     }
     eqp_route_free(tasks->back);
     bh_parcels_free(&tasks->out);
-    bh_tasks_init(tasks);
+    *tasks = (bh_tasks){0};
 }
 
 int64_t bh_task_bytes(int64_t count, bool rungs)

@@ -85,7 +85,6 @@ int64_t bh_task_bytes(int64_t count, bool rungs);
 int64_t bh_result_bytes(int64_t count);
 
 /* A zeroed struct is empty. Freeing is collective. */
-void bh_tasks_init(bh_tasks *tasks);
 void bh_tasks_free(bh_tasks *tasks);
 
 /* Makes the tasks of this rank's groups from their tags [ngroups] and the map in a phase of a cycle
