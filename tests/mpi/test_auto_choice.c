@@ -281,19 +281,6 @@ static int tried_of(const eqp_auto_result *answer)
     return at != NULL ? atoi(at + 2) : 0;
 }
 
-MPI_TEST(pins_are_counted)
-{
-    eqp_whatif_state state;
-    double pins = 0.0;
-    world w;
-
-    make_world(comm, 0, &w);
-    eqp__whatif_open(&w.what, &state);
-    CHECK_EQUAL(eqp__whatif_count_pins(&state, &pins), EQP_OK);
-    CHECK_NEAR(pins, (double)OWNERS * PARTNERS / w.size, 1e-9);
-    eqp__whatif_close(&state);
-}
-
 /* These pins would take gigabytes. */
 MPI_TEST(candidates_beyond_memory_are_left_out)
 {
