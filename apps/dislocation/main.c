@@ -58,7 +58,7 @@ static int create(void *user, MPI_Comm comm, bool compares, app_run *steps, app_
     if (compares) {
         app_compare_first(&r->settings.run);
     }
-    DD_CHECK(dd_simulation_create(comm, &r->settings, sim, message));
+    EQP_CHECK(dd_simulation_create(comm, &r->settings, sim, message));
     r->steps = r->settings.run;
     r->steps.steps = sim->input.last_step;
     *steps = (app_run){.settings = &r->steps,

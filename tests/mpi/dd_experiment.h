@@ -117,8 +117,8 @@ static inline int dd_scene_write(const dd_scene *s, const char *path)
     const eqp_paradis_header header = {.min = {-half, -half, -half}, .max = {half, half, half}, .nnodes = s->n};
     eqp_paradis_writer *writer = NULL;
 
-    DD_CHECK(eqp_paradis_write_begin(path, &header, 0, NULL, &writer, NULL));
-    DD_CHECK(eqp_paradis_write_nodes(writer, s->n, s->node, s->arm, NULL));
+    EQP_CHECK(eqp_paradis_write_begin(path, &header, 0, NULL, &writer, NULL));
+    EQP_CHECK(eqp_paradis_write_nodes(writer, s->n, s->node, s->arm, NULL));
     return eqp_paradis_write_finish(writer, NULL);
 }
 
@@ -161,8 +161,8 @@ static inline int dd_take_network(void *user, dd_inbox *in)
     dd_network_init(&all);
     while (!dd_inbox_empty(in)) {
         dd_node node = {0};
-        DD_CHECK(dd_inbox_read_node(in, &node));
-        DD_CHECK(dd_network_add(&all, &node));
+        EQP_CHECK(dd_inbox_read_node(in, &node));
+        EQP_CHECK(dd_network_add(&all, &node));
     }
     for (int64_t i = 0; i < all.n; i++) {
         for (int k = 0; k < all.node[i].narms; k++) {

@@ -80,8 +80,8 @@ static int list_tags(const dd_domain *domain, int64_t **tag, int64_t *asked, int
     for (int64_t i = 0; i < network->n; i++) {
         narms += network->node[i].narms;
     }
-    DD_CHECK(eqp_array_create(tag, network->n + narms, sizeof **tag));
-    DD_CHECK(eqp_array_create(home, narms, sizeof **home));
+    EQP_CHECK(eqp_array_create(tag, network->n + narms, sizeof **tag));
+    EQP_CHECK(eqp_array_create(home, narms, sizeof **home));
     for (int64_t i = 0; i < network->n; i++) {
         const dd_node *node = &network->node[i];
         (*tag)[i] = (int64_t)node->tag;
@@ -211,12 +211,12 @@ static int exchange_nodes(void *user, dd_inbox *in)
         }
     }
     network->n = kept;
-    DD_CHECK(dd_network_index(network));
+    EQP_CHECK(dd_network_index(network));
     while (!dd_inbox_empty(in)) {
         DD_FREED_BY(dd_node_free) dd_node arrived = {0};
-        DD_CHECK(dd_inbox_read_node(in, &arrived));
+        EQP_CHECK(dd_inbox_read_node(in, &arrived));
         arrived.home = m->domain->rank;
-        DD_CHECK(dd_network_add(network, &arrived));
+        EQP_CHECK(dd_network_add(network, &arrived));
     }
     return EQP_OK;
 }
@@ -227,7 +227,7 @@ int dd_domain_migrate(dd_domain *domain, const int *dest, dd_moved *moved)
     dd_moved leaving = {0, 0};
     dd_outbox out = {0};
 
-    DD_CHECK(tell_neighbours(domain, dest, &leaving.bytes));
+    EQP_CHECK(tell_neighbours(domain, dest, &leaving.bytes));
     for (int64_t i = 0; i < domain->network.n; i++) {
         if (dest[i] != domain->rank) {
             dd_outbox_add_node(&out, dest[i], &domain->network.node[i]);
@@ -235,7 +235,7 @@ int dd_domain_migrate(dd_domain *domain, const int *dest, dd_moved *moved)
         }
     }
     leaving.bytes += out.n * (int64_t)sizeof *out.word;
-    DD_CHECK(dd_outbox_pass(domain->comm, &out, exchange_nodes, &m));
+    EQP_CHECK(dd_outbox_pass(domain->comm, &out, exchange_nodes, &m));
     dd_network_sort(&domain->network);
     moved->nodes += leaving.nodes;
     moved->bytes += leaving.bytes;

@@ -18,15 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the code of a call that fails. */
-#define DD_CHECK(call)                                                                                                 \
-    do {                                                                                                               \
-        const int dd_code = (call);                                                                                    \
-        if (dd_code != EQP_OK) {                                                                                       \
-            return dd_code;                                                                                            \
-        }                                                                                                              \
-    } while (0)
-
 /* Frees a local variable at the end of its block: an array (NULL is legal), or an object of a function. */
 #define DD_FREED DD_FREED_BY(dd_array_free)
 #define DD_FREED_BY(function) __attribute__((cleanup(function)))

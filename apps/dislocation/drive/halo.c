@@ -40,9 +40,9 @@ static int create_lists(const dd_domain *domain, dd_halo *halo, crossing **cross
         narms += domain->network.node[i].narms;
         nown += dd_node_owned(&domain->network.node[i]);
     }
-    DD_CHECK(eqp_array_create(&halo->first, halo->n + 1, sizeof *halo->first));
-    DD_CHECK(eqp_array_create(&halo->place, narms, sizeof *halo->place));
-    DD_CHECK(eqp_array_create(&halo->own, nown, sizeof *halo->own));
+    EQP_CHECK(eqp_array_create(&halo->first, halo->n + 1, sizeof *halo->first));
+    EQP_CHECK(eqp_array_create(&halo->place, narms, sizeof *halo->place));
+    EQP_CHECK(eqp_array_create(&halo->own, nown, sizeof *halo->own));
     return eqp_array_create(cross, narms, sizeof **cross);
 }
 
@@ -78,7 +78,7 @@ static int split_arms(const dd_domain *domain, dd_halo *halo, crossing *cross, i
 
 static int number_ghosts(dd_halo *halo, crossing *cross, int64_t ncross)
 {
-    DD_CHECK(eqp_array_create(&halo->tag, ncross, sizeof *halo->tag));
+    EQP_CHECK(eqp_array_create(&halo->tag, ncross, sizeof *halo->tag));
     sort(cross, ncross, BY_OTHER);
     for (int64_t c = 0; c < ncross; c++) {
         if (c == 0 || dd_by_2_words(&cross[c - 1], &cross[c]) != 0) {
@@ -89,14 +89,14 @@ static int number_ghosts(dd_halo *halo, crossing *cross, int64_t ncross)
             halo->own[cross[c].segment].far = halo->n + halo->nghosts - 1;
         }
     }
-    DD_CHECK(eqp_array_create(&halo->x, 3 * halo->nghosts, sizeof *halo->x));
+    EQP_CHECK(eqp_array_create(&halo->x, 3 * halo->nghosts, sizeof *halo->x));
     return halo->numbers > 3 ? eqp_array_create(&halo->v, 3 * halo->nghosts, sizeof *halo->v) : EQP_OK;
 }
 
 /* Lists own nodes by tag, the order in which other ranks number them. */
 static int list_senders(dd_halo *halo, crossing *cross, int64_t ncross, dd_blocks *blocks)
 {
-    DD_CHECK(eqp_array_create(&halo->send, ncross, sizeof *halo->send));
+    EQP_CHECK(eqp_array_create(&halo->send, ncross, sizeof *halo->send));
     sort(cross, ncross, BY_NODE);
     for (int64_t c = 0; c < ncross; c++) {
         if (c == 0 || dd_by_word(&cross[c - 1], &cross[c]) != 0) {
@@ -112,7 +112,7 @@ static int list_senders(dd_halo *halo, crossing *cross, int64_t ncross, dd_block
 
 static int list_arms(dd_halo *halo, crossing *cross, int64_t ncross, dd_blocks *blocks)
 {
-    DD_CHECK(eqp_array_create(&halo->theirs, ncross, sizeof *halo->theirs));
+    EQP_CHECK(eqp_array_create(&halo->theirs, ncross, sizeof *halo->theirs));
     sort(cross, ncross, BY_SEGMENT);
     for (int64_t c = 0; c < ncross; c++) {
         const int home = cross[c].arm->home;
@@ -124,7 +124,7 @@ static int list_arms(dd_halo *halo, crossing *cross, int64_t ncross, dd_blocks *
         if (blocks->n == 0 || blocks->id[blocks->n - 1] != home) {
             dd_blocks_add(blocks, home, 0);
             dd_blocks_need(blocks, home);
-            DD_CHECK(blocks->code);
+            EQP_CHECK(blocks->code);
         }
         blocks->bytes[blocks->n - 1] += ARM_BYTES;
     }
@@ -137,10 +137,10 @@ static int list_all(const dd_domain *domain, dd_halo *halo, dd_blocks *nodes, dd
     DD_FREED crossing *cross = NULL;
     int64_t ncross = 0;
 
-    DD_CHECK(create_lists(domain, halo, &cross));
-    DD_CHECK(split_arms(domain, halo, cross, &ncross));
-    DD_CHECK(number_ghosts(halo, cross, ncross));
-    DD_CHECK(list_senders(halo, cross, ncross, nodes));
+    EQP_CHECK(create_lists(domain, halo, &cross));
+    EQP_CHECK(split_arms(domain, halo, cross, &ncross));
+    EQP_CHECK(number_ghosts(halo, cross, ncross));
+    EQP_CHECK(list_senders(halo, cross, ncross, nodes));
     return list_arms(halo, cross, ncross, arms);
 }
 
@@ -204,7 +204,7 @@ int dd_halo_refresh(const dd_domain *domain, dd_halo *halo, int code)
             memcpy(to + 3, node->v, sizeof node->v);
         }
     }
-    DD_CHECK(dd_route_send(halo->nodes, code, halo->out, &received));
+    EQP_CHECK(dd_route_send(halo->nodes, code, halo->out, &received));
     for (int64_t g = 0; g < view.n; g++) {
         const char *from = (const char *)received + view.offset[g];
         memcpy(halo->x + 3 * g, from, 3 * sizeof(double));
@@ -223,7 +223,7 @@ int dd_halo_spread(const dd_halo *halo, const int *own, int *ghost)
     for (int64_t s = 0; s < halo->nsend; s++) {
         memcpy(halo->out + s * halo->numbers, &own[halo->send[s]], sizeof *own);
     }
-    DD_CHECK(dd_route_send(halo->nodes, EQP_OK, halo->out, &received));
+    EQP_CHECK(dd_route_send(halo->nodes, EQP_OK, halo->out, &received));
     for (int64_t g = 0; g < view.n; g++) {
         memcpy(&ghost[g], (const char *)received + view.offset[g], sizeof *ghost);
     }
@@ -235,7 +235,7 @@ int dd_halo_give(const dd_halo *halo, int code, const double *out, double *in)
     const eqp_route_view view = eqp_route_arrivals(halo->arms);
     const void *received = NULL;
 
-    DD_CHECK(dd_route_send(halo->arms, code, out, &received));
+    EQP_CHECK(dd_route_send(halo->arms, code, out, &received));
     for (int64_t b = 0; b < view.n; b++) { /* in the order of theirs */
         memcpy(in, (const char *)received + view.offset[b], (size_t)view.bytes[b]);
         in += view.bytes[b] / (int64_t)sizeof *in;

@@ -10,7 +10,7 @@ int dd_motion_velocities(dd_simulation *sim)
     for (int64_t i = 0; i < halo->n; i++) {
         dd_node *node = &sim->domain.network.node[i];
         double force[3];
-        DD_CHECK(eqp_array_reserve(&along, &room, node->narms, sizeof *along));
+        EQP_CHECK(eqp_array_reserve(&along, &room, node->narms, sizeof *along));
         for (int k = 0; k < node->narms; k++) {
             dd_domain_offset(&sim->domain, dd_halo_position(&sim->domain, halo, halo->place[halo->first[i] + k]),
                              node->x, along[k]);
@@ -27,9 +27,9 @@ static int create(const dd_simulation *sim, dd_motion *m)
     const dd_network *network = &sim->domain.network;
     const dd_stage *stage = &sim->stage;
 
-    DD_CHECK(eqp_array_create(&m->before, stage->nown, sizeof *m->before));
+    EQP_CHECK(eqp_array_create(&m->before, stage->nown, sizeof *m->before));
     for (int i = 0; i < 5; i++) {
-        DD_CHECK(eqp_array_create(column[i], 3 * network->n, sizeof(double)));
+        EQP_CHECK(eqp_array_create(column[i], 3 * network->n, sizeof(double)));
     }
     m->n = network->n;
     for (int64_t i = 0; i < m->n; i++) {
@@ -73,8 +73,8 @@ int dd_motion_judge(dd_simulation *sim, dd_motion *m, dd_verdict *verdict)
     }
     low[0] = -dd_step_error(m->n, m->x0, m->v0, m->x1, m->v1, dt);
     low[1] = -dd_step_way(m->n, m->v0, m->v1, dt);
-    DD_CHECK(eqp_meet(sim->comm, sim->failed, 2, low, 0, NULL));
-    DD_CHECK(dd_stepper_judge(&sim->stepper, -low[0], -low[1], verdict));
+    EQP_CHECK(eqp_meet(sim->comm, sim->failed, 2, low, 0, NULL));
+    EQP_CHECK(dd_stepper_judge(&sim->stepper, -low[0], -low[1], verdict));
     if (*verdict == DD_STEP_CORRECT) {
         dd_step_correct(m->n, m->x0, m->v0, m->v1, dt, m->x1);
     } else if (*verdict == DD_STEP_RETRY) {

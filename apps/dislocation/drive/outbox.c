@@ -51,8 +51,8 @@ static int64_t words_of(size_t bytes)
 
 static int reserve(dd_outbox *outbox, int64_t n)
 {
-    DD_CHECK(outbox->code);
-    DD_CHECK(eqp_array_reserve(&outbox->word, &outbox->room, n, sizeof *outbox->word));
+    EQP_CHECK(outbox->code);
+    EQP_CHECK(eqp_array_reserve(&outbox->word, &outbox->room, n, sizeof *outbox->word));
     return eqp_array_reserve(&outbox->to, &outbox->to_room, n, sizeof *outbox->to);
 }
 
@@ -102,7 +102,7 @@ int dd_outbox_pass(MPI_Comm comm, dd_outbox *outbox, int (*take)(void *user, dd_
 {
     DD_FREED_BY(dd_inbox_free) dd_inbox in = {0};
 
-    DD_CHECK(dd_outbox_deliver(comm, outbox, &in));
+    EQP_CHECK(dd_outbox_deliver(comm, outbox, &in));
     return eqp_agree(comm, take(user, &in), NULL);
 }
 
@@ -153,7 +153,7 @@ static int pass_block(MPI_Comm comm, const dd_relay *relay, int64_t block, bool 
     if (mine) {
         relay->pack(relay->user, block, &out);
     }
-    DD_CHECK(dd_outbox_deliver(comm, &out, &in));
+    EQP_CHECK(dd_outbox_deliver(comm, &out, &in));
     return eqp_agree(comm, me == 0 ? relay->take(relay->user, &in, message) : EQP_OK, message);
 }
 
@@ -164,10 +164,10 @@ int dd_relay_run(MPI_Comm comm, const dd_relay *relay, eqp_message *message)
     int me;
 
     MPI_Comm_rank(comm, &me);
-    DD_CHECK(eqp_gather_records(comm, sizeof relay->nblocks, 1, &relay->nblocks, &n, &nblocks));
+    EQP_CHECK(eqp_gather_records(comm, sizeof relay->nblocks, 1, &relay->nblocks, &n, &nblocks));
     for (int64_t r = 0; r < n; r++) {
         for (int64_t b = 0; b < nblocks[r]; b++) {
-            DD_CHECK(pass_block(comm, relay, b, r == me, me, message));
+            EQP_CHECK(pass_block(comm, relay, b, r == me, me, message));
         }
     }
     return EQP_OK;
@@ -191,9 +191,9 @@ void dd_blocks_fail(dd_blocks *blocks, int code)
 
 static int reserve_block(dd_blocks *blocks, int64_t n)
 {
-    DD_CHECK(blocks->code);
-    DD_CHECK(eqp_array_reserve(&blocks->id, &blocks->id_room, n, sizeof *blocks->id));
-    DD_CHECK(eqp_array_reserve(&blocks->bytes, &blocks->bytes_room, n, sizeof *blocks->bytes));
+    EQP_CHECK(blocks->code);
+    EQP_CHECK(eqp_array_reserve(&blocks->id, &blocks->id_room, n, sizeof *blocks->id));
+    EQP_CHECK(eqp_array_reserve(&blocks->bytes, &blocks->bytes_room, n, sizeof *blocks->bytes));
     return eqp_array_reserve(&blocks->first, &blocks->first_room, n + 1, sizeof *blocks->first);
 }
 

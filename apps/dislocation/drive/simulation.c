@@ -178,14 +178,10 @@ done:
 
 int dd_plan(dd_simulation *sim)
 {
-    int code;
-
     dd_halo_free(&sim->halo);
-    code = dd_stage_open(&sim->domain, sim->cells, &sim->stage);
-    EQP_TRY(dd_halo_create(&sim->domain, DD_PLACES, code, &sim->halo));
-    EQP_TRY(dd_stage_create(&sim->domain, &sim->halo, eqp_balancer_map(sim->balancer), &sim->stage));
-done:
-    return code;
+    const int code = dd_stage_open(&sim->domain, sim->cells, &sim->stage);
+    EQP_CHECK(dd_halo_create(&sim->domain, DD_PLACES, code, &sim->halo));
+    return dd_stage_create(&sim->domain, &sim->halo, eqp_balancer_map(sim->balancer), &sim->stage);
 }
 
 void dd_unplan(dd_simulation *sim)
@@ -221,7 +217,7 @@ static int choose_dt(dd_simulation *sim)
 
 static int first_forces(dd_simulation *sim)
 {
-    DD_CHECK(dd_forces(sim));
+    EQP_CHECK(dd_forces(sim));
     return eqp_agree(sim->comm, sim->failed, NULL);
 }
 
@@ -229,13 +225,13 @@ static int start(dd_simulation *sim, eqp_message *message)
 {
     bool again = false;
 
-    DD_CHECK(dd_balance_begin(sim, message));
-    DD_CHECK(dd_plan(sim));
-    DD_CHECK(first_forces(sim));
-    DD_CHECK(dd_balance_weigh(sim, &again, message));
-    DD_CHECK(again ? first_forces(sim) : EQP_OK);
-    DD_CHECK(choose_dt(sim));
-    DD_CHECK(dd_balance_record(sim));
+    EQP_CHECK(dd_balance_begin(sim, message));
+    EQP_CHECK(dd_plan(sim));
+    EQP_CHECK(first_forces(sim));
+    EQP_CHECK(dd_balance_weigh(sim, &again, message));
+    EQP_CHECK(again ? first_forces(sim) : EQP_OK);
+    EQP_CHECK(choose_dt(sim));
+    EQP_CHECK(dd_balance_record(sim));
     return eqp_agree(sim->comm, dd_resume_again(sim), NULL);
 }
 

@@ -9,7 +9,7 @@
 int dd_forces(dd_simulation *sim)
 {
     memcpy(sim->evaluator.stress, sim->loading.stress, sizeof sim->evaluator.stress);
-    DD_CHECK(dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage, sim->failed));
+    EQP_CHECK(dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage, sim->failed));
     dd_work_add(&sim->work, &sim->evaluator);
     sim->failed = dd_motion_velocities(sim);
     return EQP_OK;

@@ -26,13 +26,13 @@ int dd_balance_create(dd_simulation *sim, eqp_message *message)
     const app_run_settings *run = &sim->settings->run;
     eqp_balancer_options options = app_run_balancing(run);
 
-    DD_CHECK(eqp_agree(sim->comm, app_run_check_ranks("dislocation", run, sim->domain.nranks, message), message));
+    EQP_CHECK(eqp_agree(sim->comm, app_run_check_ranks("dislocation", run, sim->domain.nranks, message), message));
     options.policy.jump = JUMP;
     options.assign_tol = FINEST_SHARE * options.imbalance_tol;
     options.fresh_tol = fmax(FRESH_SHARE * options.imbalance_tol, FINEST_UNITS);
     sim->problem = (dd_problem){.sim = sim};
     const eqp_problem functions = dd_problem_functions(&sim->problem);
-    DD_CHECK(app_run_balancer_create("dislocation", sim->comm, &functions, &options, &sim->balancer, message));
+    EQP_CHECK(app_run_balancer_create("dislocation", sim->comm, &functions, &options, &sim->balancer, message));
     sim->domain.plan = *eqp_balancer_plan(sim->balancer);
     return EQP_OK;
 }
@@ -47,7 +47,7 @@ static int follow(dd_simulation *sim, const eqp_advice *advice, dd_moved *moved)
     if (!advice->changed) {
         return EQP_OK;
     }
-    DD_CHECK(eqp_agree(sim->comm, eqp_array_create(&dest, network->n, sizeof *dest), NULL));
+    EQP_CHECK(eqp_agree(sim->comm, eqp_array_create(&dest, network->n, sizeof *dest), NULL));
     for (int64_t i = 0; i < network->n; i++) {
         const eqp_placement *placement = &advice->placement[i];
         dest[i] = placement->home;
@@ -65,8 +65,8 @@ static int make_map(dd_simulation *sim, eqp_message *message)
 {
     eqp_advice advice;
 
-    DD_CHECK(eqp_balancer_advise(sim->balancer, steps_left(sim), &advice, message));
-    DD_CHECK(follow(sim, &advice, &sim->work.moved));
+    EQP_CHECK(eqp_balancer_advise(sim->balancer, steps_left(sim), &advice, message));
+    EQP_CHECK(follow(sim, &advice, &sim->work.moved));
     sim->work.row.common.bytes_sent += (double)advice.bytes;
     return EQP_OK;
 }
@@ -76,7 +76,7 @@ static int settle(dd_domain *domain, const eqp_boxes *boxes, dd_moved *moved)
 {
     DD_FREED int *dest = NULL;
 
-    DD_CHECK(eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL));
+    EQP_CHECK(eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL));
     for (int64_t i = 0; i < domain->network.n; i++) {
         dest[i] = eqp_boxes_find(boxes, domain->network.node[i].x);
     }
@@ -87,10 +87,10 @@ static int homes_of_state(dd_simulation *sim, int **dest)
 {
     dd_network *network = &sim->domain.network;
 
-    DD_CHECK(eqp_array_create(dest, network->n, sizeof **dest));
+    EQP_CHECK(eqp_array_create(dest, network->n, sizeof **dest));
     for (int64_t i = 0; i < network->n; i++) {
         uint64_t key;
-        DD_CHECK(dd_key(&sim->domain, network->node[i].x, &key));
+        EQP_CHECK(dd_key(&sim->domain, network->node[i].x, &key));
         const app_run_of_keys *run = app_state_find(&sim->state, key);
         network->node[i].split = (int)run->value[0];
         (*dest)[i] = (int)run->value[1];
@@ -103,7 +103,7 @@ static int resume_homes(dd_simulation *sim, dd_moved *moved)
 {
     DD_FREED int *dest = NULL;
 
-    DD_CHECK(eqp_agree(sim->comm, homes_of_state(sim, &dest), NULL));
+    EQP_CHECK(eqp_agree(sim->comm, homes_of_state(sim, &dest), NULL));
     return dd_domain_migrate(&sim->domain, dest, moved);
 }
 
@@ -116,12 +116,12 @@ int dd_balance_begin(dd_simulation *sim, eqp_message *message)
     (void)eqp_busy_seconds(); /* from here on waiting does not count as work */
     sim->work = (dd_work){.walls_moved = sim->boxes != NULL};
     if (sim->boxes != NULL) {
-        DD_CHECK(settle(&sim->domain, sim->boxes, &moved));
+        EQP_CHECK(settle(&sim->domain, sim->boxes, &moved));
     } else if (sim->resumes) {
-        DD_CHECK(resume_homes(sim, &moved));
+        EQP_CHECK(resume_homes(sim, &moved));
     } else {
-        DD_CHECK(eqp_balancer_begin(sim->balancer, &advice, message));
-        DD_CHECK(follow(sim, &advice, &moved));
+        EQP_CHECK(eqp_balancer_begin(sim->balancer, &advice, message));
+        EQP_CHECK(follow(sim, &advice, &moved));
     }
     sim->work.row.common.balance_seconds = eqp_cpu_seconds_since(begin);
     return EQP_OK;
@@ -134,10 +134,10 @@ int dd_balance_weigh(dd_simulation *sim, bool *made, eqp_message *message)
 
     *made = sim->boxes == NULL && weighs != 0 && !sim->resumes;
     if (*made) {
-        DD_CHECK(eqp_balancer_learn(sim->balancer, sim->evaluator.timings));
+        EQP_CHECK(eqp_balancer_learn(sim->balancer, sim->evaluator.timings));
         const double begin = eqp_cpu_seconds();
-        DD_CHECK(make_map(sim, message));
-        DD_CHECK(dd_plan(sim));
+        EQP_CHECK(make_map(sim, message));
+        EQP_CHECK(dd_plan(sim));
         row->balance_seconds += eqp_cpu_seconds_since(begin);
         /* The recorded forces are those of the new map. */
         eqp_timings_clear(sim->evaluator.timings);
@@ -174,11 +174,11 @@ static int move_walls(dd_simulation *sim, int turn)
 {
     DD_FREED double *loads = NULL;
 
-    DD_CHECK(eqp_agree(sim->comm, eqp_array_create(&loads, sim->domain.nranks, sizeof *loads), NULL));
+    EQP_CHECK(eqp_agree(sim->comm, eqp_array_create(&loads, sim->domain.nranks, sizeof *loads), NULL));
     if (MPI_Allgather(&sim->box_load, 1, MPI_DOUBLE, loads, 1, MPI_DOUBLE, sim->comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
-    DD_CHECK(eqp_agree(sim->comm, dd_walls_move(&sim->domain, sim->cells, loads, turn, sim->boxes), NULL));
+    EQP_CHECK(eqp_agree(sim->comm, dd_walls_move(&sim->domain, sim->cells, loads, turn, sim->boxes), NULL));
     sim->work.walls_moved = true;
     return dd_balance_follow(sim);
 }
@@ -192,11 +192,11 @@ int dd_balance(dd_simulation *sim, eqp_message *message)
     sim->work = (dd_work){.begin = 0};
     if (sim->boxes == NULL && !eqp_balancer_due(sim->balancer)) {
         /* a restart may end at another step */
-        DD_CHECK(eqp_balancer_advise(sim->balancer, steps_left(sim), &keep, NULL));
+        EQP_CHECK(eqp_balancer_advise(sim->balancer, steps_left(sim), &keep, NULL));
     } else if (sim->boxes == NULL || turn >= 0) {
-        DD_CHECK(eqp_agree(sim->comm, sim->failed, NULL));
-        DD_CHECK(sim->boxes != NULL ? move_walls(sim, turn) : make_map(sim, message));
-        DD_CHECK(dd_plan(sim));
+        EQP_CHECK(eqp_agree(sim->comm, sim->failed, NULL));
+        EQP_CHECK(sim->boxes != NULL ? move_walls(sim, turn) : make_map(sim, message));
+        EQP_CHECK(dd_plan(sim));
         sim->work.row.common.balance_seconds += eqp_cpu_seconds_since(begin);
     }
     sim->work.begin = eqp_busy_seconds();
@@ -345,10 +345,10 @@ static int node_runs(const dd_simulation *sim, app_run_of_keys **runs)
 {
     const dd_network *network = &sim->domain.network;
 
-    DD_CHECK(eqp_array_create(runs, network->n, sizeof **runs));
+    EQP_CHECK(eqp_array_create(runs, network->n, sizeof **runs));
     for (int64_t i = 0; i < network->n; i++) {
         (*runs)[i] = (app_run_of_keys){0, {network->node[i].split, sim->domain.rank}};
-        DD_CHECK(dd_key(&sim->domain, network->node[i].x, &(*runs)[i].key));
+        EQP_CHECK(dd_key(&sim->domain, network->node[i].x, &(*runs)[i].key));
     }
     return EQP_OK;
 }
@@ -362,9 +362,9 @@ int dd_resume_write(const dd_simulation *sim, char **lines)
     if (sim->boxes != NULL) {
         return EQP_OK;
     }
-    DD_CHECK(eqp_agree(sim->comm, node_runs(sim, &runs), NULL));
-    DD_CHECK(app_state_make(sim->comm, sim->balancer, sim->settings->run.choice.word, 1, own, sim->domain.network.n,
-                            runs, &words));
+    EQP_CHECK(eqp_agree(sim->comm, node_runs(sim, &runs), NULL));
+    EQP_CHECK(app_state_make(sim->comm, sim->balancer, sim->settings->run.choice.word, 1, own, sim->domain.network.n,
+                             runs, &words));
     return eqp_agree(sim->comm, app_words_print(&words, lines), NULL);
 }
 
@@ -391,11 +391,11 @@ int dd_resume_take(dd_simulation *sim, eqp_message *message)
     if (run->restart == NULL || run->ncompare > 0 || sim->boxes != NULL) {
         return EQP_OK;
     }
-    DD_CHECK(dd_files_pair(run->restart, &data, &ctrl));
-    DD_CHECK(app_words_find(ctrl, &sim->words, message));
+    EQP_CHECK(dd_files_pair(run->restart, &data, &ctrl));
+    EQP_CHECK(app_words_find(ctrl, &sim->words, message));
     if (sim->words.n > 0) {
-        DD_CHECK(app_state_read(&sim->words, ctrl, sim->domain.nranks, run->choice.word, &sim->state, message));
-        DD_CHECK(app_state_take(&sim->state, sim->balancer, &taken));
+        EQP_CHECK(app_state_read(&sim->words, ctrl, sim->domain.nranks, run->choice.word, &sim->state, message));
+        EQP_CHECK(app_state_take(&sim->state, sim->balancer, &taken));
         sim->resumes = taken && sim->state.fits && can_be_state(sim);
         sim->domain.plan = *eqp_balancer_plan(sim->balancer);
     }

@@ -25,7 +25,7 @@ int dd_node_pairs_meet(dd_node_pairs *node_pairs, int64_t node, const dd_meeting
     const int n = dd_grid_sources(&node_pairs->stage->grid, node_pairs->cell[node], cells);
 
     if (node_pairs->meeting[node] == NULL) {
-        DD_CHECK(eqp_array_create(&node_pairs->meeting[node], n, sizeof **node_pairs->meeting));
+        EQP_CHECK(eqp_array_create(&node_pairs->meeting[node], n, sizeof **node_pairs->meeting));
         for (int64_t s = node_pairs->first[node]; s < node_pairs->first[node + 1]; s++) {
             for (int c = 0; c < n; c++) {
                 meet(node_pairs, node_pairs->stage->own_local[s], c == 0, cells[c], &node_pairs->meeting[node][c]);
@@ -45,7 +45,7 @@ static int fetch_whole(dd_domain *domain, const dd_halo *halo, const int64_t cel
     int code = dd_stage_open(domain, cells, whole);
 
     code = code == EQP_OK ? eqp_array_create(&split, n, sizeof *split) : code;
-    DD_CHECK(eqp_agree(domain->comm, code, NULL));
+    EQP_CHECK(eqp_agree(domain->comm, code, NULL));
     for (int64_t i = 0; i < n; i++) {
         split[i] = node[i].split;
         node[i].split = -1;
@@ -54,15 +54,15 @@ static int fetch_whole(dd_domain *domain, const dd_halo *halo, const int64_t cel
     for (int64_t i = 0; i < n; i++) {
         node[i].split = split[i];
     }
-    DD_CHECK(code);
+    EQP_CHECK(code);
     return dd_stage_refresh(domain, halo, whole);
 }
 
 static int create_arrays(dd_node_pairs *node_pairs)
 {
-    DD_CHECK(eqp_array_create(&node_pairs->first, node_pairs->n + 1, sizeof *node_pairs->first));
-    DD_CHECK(eqp_array_create(&node_pairs->cell, node_pairs->n + node_pairs->halo->nghosts, sizeof *node_pairs->cell));
-    DD_CHECK(eqp_array_create(&node_pairs->of_node, node_pairs->n, sizeof *node_pairs->of_node));
+    EQP_CHECK(eqp_array_create(&node_pairs->first, node_pairs->n + 1, sizeof *node_pairs->first));
+    EQP_CHECK(eqp_array_create(&node_pairs->cell, node_pairs->n + node_pairs->halo->nghosts, sizeof *node_pairs->cell));
+    EQP_CHECK(eqp_array_create(&node_pairs->of_node, node_pairs->n, sizeof *node_pairs->of_node));
     return eqp_array_create(&node_pairs->meeting, node_pairs->n, sizeof *node_pairs->meeting);
 }
 
@@ -87,7 +87,7 @@ static int count_whole(dd_node_pairs *node_pairs, int64_t node)
         counts->of[DD_KIND_PARALLEL] = counted->of[DD_KIND_PARALLEL];
         return EQP_OK;
     }
-    DD_CHECK(dd_node_pairs_meet(node_pairs, node, &meeting));
+    EQP_CHECK(dd_node_pairs_meet(node_pairs, node, &meeting));
     for (int c = 0; c < n; c++) {
         counts->of[DD_KIND_PAIR] += meeting[c].pair;
         counts->of[DD_KIND_PARALLEL] += meeting[c].parallel;
@@ -100,9 +100,9 @@ static int fill(dd_node_pairs *node_pairs)
     const dd_stage *stage = node_pairs->stage;
     int64_t own = 0;
 
-    DD_CHECK(node_pairs->evaluator->of_nodes == node_pairs->n ? EQP_OK : EQP_ERR_STATE);
-    DD_CHECK(stage->grid.ncells > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
-    DD_CHECK(create_arrays(node_pairs));
+    EQP_CHECK(node_pairs->evaluator->of_nodes == node_pairs->n ? EQP_OK : EQP_ERR_STATE);
+    EQP_CHECK(stage->grid.ncells > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
+    EQP_CHECK(create_arrays(node_pairs));
     for (int64_t i = 0; i < node_pairs->n; i++) { /* as own segments lie */
         if (own < stage->nown && stage->own[own].node == i) {
             node_pairs->cell[i] = (int)dd_stage_cell(stage, stage->own_local[own]);
@@ -111,7 +111,7 @@ static int fill(dd_node_pairs *node_pairs)
             own++;
         }
         node_pairs->first[i + 1] = own;
-        DD_CHECK(count_whole(node_pairs, i));
+        EQP_CHECK(count_whole(node_pairs, i));
     }
     return EQP_OK;
 }
@@ -126,12 +126,12 @@ int dd_node_pairs_take(dd_domain *domain, const dd_halo *halo, const dd_stage *s
     for (int64_t i = 0; i < node_pairs->n; i++) {
         nsplit += domain->network.node[i].split >= 0;
     }
-    DD_CHECK(eqp_sum_int64(domain->comm, 1, &nsplit));
+    EQP_CHECK(eqp_sum_int64(domain->comm, 1, &nsplit));
     if (nsplit > 0) {
         node_pairs->stage = &node_pairs->whole;
-        DD_CHECK(fetch_whole(domain, halo, stage->grid.n, &node_pairs->whole));
+        EQP_CHECK(fetch_whole(domain, halo, stage->grid.n, &node_pairs->whole));
     }
-    DD_CHECK(eqp_agree(domain->comm, fill(node_pairs), NULL));
+    EQP_CHECK(eqp_agree(domain->comm, fill(node_pairs), NULL));
     return dd_halo_spread(halo, node_pairs->cell, node_pairs->cell + node_pairs->n);
 }
 

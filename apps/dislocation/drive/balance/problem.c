@@ -59,12 +59,12 @@ static int aspect(void *user, double *usual)
     DD_FREED int64_t *owners = NULL;
     int64_t last = -1, all = 0, occupied = 0;
 
-    DD_CHECK(eqp_agree(sim->comm, eqp_array_create(&owners, ncells, sizeof *owners), NULL));
+    EQP_CHECK(eqp_agree(sim->comm, eqp_array_create(&owners, ncells, sizeof *owners), NULL));
     for (int64_t s = 0; s < stage->nown; s++) { /* by node */
         owners[dd_stage_cell(stage, stage->own_local[s])] += stage->own[s].node != last;
         last = stage->own[s].node;
     }
-    DD_CHECK(eqp_sum_int64(sim->comm, ncells, owners));
+    EQP_CHECK(eqp_sum_int64(sim->comm, ncells, owners));
     for (int64_t c = 0; c < ncells; c++) {
         all += owners[c];
         occupied += owners[c] > 0;
@@ -104,7 +104,7 @@ static int weigh_boxes(const dd_problem *p, const eqp_boxes *boxes, const weighe
     for (int64_t o = 0; o < owners->n; o++) {
         loads[eqp_boxes_find(boxes, owners->centre + 3 * o)] += owners->seconds[o];
     }
-    DD_CHECK(eqp_sum_double(p->sim->comm, nparts, loads));
+    EQP_CHECK(eqp_sum_double(p->sim->comm, nparts, loads));
     dd_evaluator_base(p->grid, &p->costs, nparts, loads);
     *most = 0.0;
     for (int i = 0; i < nparts; i++) {
@@ -119,15 +119,15 @@ static int move_boxes(const dd_problem *p, const weighed *owners, double *loads,
 {
     double most = 0.0, least = INFINITY;
 
-    DD_CHECK(weigh_boxes(p, boxes, owners, loads, &most));
+    EQP_CHECK(weigh_boxes(p, boxes, owners, loads, &most));
     for (int move = 1; move <= WALL_MOVES; move++) {
-        DD_CHECK(eqp_agree(p->sim->comm, dd_walls_move(&p->sim->domain, p->sim->cells, loads, -1, boxes), NULL));
-        DD_CHECK(weigh_boxes(p, boxes, owners, loads, &most));
+        EQP_CHECK(eqp_agree(p->sim->comm, dd_walls_move(&p->sim->domain, p->sim->cells, loads, -1, boxes), NULL));
+        EQP_CHECK(weigh_boxes(p, boxes, owners, loads, &most));
         if (move > WALL_MOVES - WALL_CHOICE && most < least) {
             eqp_boxes_free(*best);
             *best = NULL;
             least = most;
-            DD_CHECK(eqp_agree(p->sim->comm, eqp_boxes_copy(boxes, best), NULL));
+            EQP_CHECK(eqp_agree(p->sim->comm, eqp_boxes_copy(boxes, best), NULL));
         }
     }
     return EQP_OK;
@@ -152,8 +152,8 @@ static int assign(void *user, const eqp_method *method, int nparts, const double
     code = code == EQP_OK ? eqp_array_create(&loads, nparts, sizeof *loads) : code;
     code = code == EQP_OK ? dd_walls_create(&sim->domain, nparts, &sim->input.control, method == &dd_bisection, &boxes)
                           : code;
-    DD_CHECK(eqp_agree(sim->comm, code, NULL));
-    DD_CHECK(move_boxes(p, &owners, loads, boxes, &best));
+    EQP_CHECK(eqp_agree(sim->comm, code, NULL));
+    EQP_CHECK(move_boxes(p, &owners, loads, boxes, &best));
     for (int64_t o = 0; o < n; o++) {
         part[o] = eqp_boxes_find(best, centre + 3 * o);
     }
@@ -165,7 +165,7 @@ static int advance(void *user, eqp_message *message)
     dd_problem *p = user;
 
     dd_node_pairs_free(&p->node_pairs);
-    DD_CHECK(dd_simulation_drift(p->sim, message));
+    EQP_CHECK(dd_simulation_drift(p->sim, message));
     return take_node_pairs(p);
 }
 

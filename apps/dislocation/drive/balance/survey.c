@@ -47,7 +47,7 @@ static int add_pins(const surveyor *s, dd_tag owner, int64_t first, int64_t end,
         if (again || tag == owner || s->pin_key[j] >= s->pin_below) {
             continue;
         }
-        DD_CHECK(eqp_survey_add_pin(s->survey, (int64_t)tag));
+        EQP_CHECK(eqp_survey_add_pin(s->survey, (int64_t)tag));
         for (int p = EQP_TILE_PINS - 1; p >= 0 && s->pin_key[j] < least[p]; p--) {
             if (p + 1 < EQP_TILE_PINS) {
                 least[p + 1] = least[p];
@@ -84,7 +84,7 @@ static int add_source(const surveyor *s, const lot *of, int64_t source, bool own
         return EQP_OK;
     }
     ++*interactions;
-    DD_CHECK(add_pins(s, stage->key[of->first].owner, first, end, tile.pin));
+    EQP_CHECK(add_pins(s, stage->key[of->first].owner, first, end, tile.pin));
     if (!of->tiles) {
         return EQP_OK;
     }
@@ -108,12 +108,12 @@ static int add_owner(const surveyor *s, const lot *of, eqp_owner *owner)
     for (int64_t i = of->first; i < of->first + of->n; i++) {
         const int64_t other = (int64_t)s->stage->key[i].other;
         if (eqp_pin_key(s->seed, other) < s->pin_below) {
-            DD_CHECK(eqp_survey_add_pin(s->survey, other));
+            EQP_CHECK(eqp_survey_add_pin(s->survey, other));
         }
     }
     for (int i = 0; i < nsources; i++) {
         if ((of->sources >> i & 1) != 0) {
-            DD_CHECK(add_source(s, of, sources[i], i == 0, &owner->interactions));
+            EQP_CHECK(add_source(s, of, sources[i], i == 0, &owner->interactions));
         }
     }
     return eqp_survey_add_owner(s->survey, owner);
@@ -138,11 +138,11 @@ static int name_node(const dd_domain *domain, int64_t node, eqp_owner *owner)
 
 int dd_survey_names(const dd_domain *domain, eqp_survey *survey)
 {
-    DD_CHECK(eqp_survey_reserve(survey, domain->network.n));
+    EQP_CHECK(eqp_survey_reserve(survey, domain->network.n));
     for (int64_t node = 0; node < domain->network.n; node++) {
         eqp_owner owner;
-        DD_CHECK(name_node(domain, node, &owner));
-        DD_CHECK(eqp_survey_add_owner(survey, &owner));
+        EQP_CHECK(name_node(domain, node, &owner));
+        EQP_CHECK(eqp_survey_add_owner(survey, &owner));
     }
     return EQP_OK;
 }
@@ -154,7 +154,7 @@ static int add_node(const surveyor *s, int64_t node, int64_t own, int64_t nown)
     lot segments = {.first = INT64_MAX, .n = nown, .sources = whole ? UINT32_MAX : 0};
     eqp_owner owner;
 
-    DD_CHECK(name_node(s->domain, node, &owner));
+    EQP_CHECK(name_node(s->domain, node, &owner));
     for (int k = 0; k < DD_KINDS && node < s->evaluator->of_nodes; k++) {
         owner.count[k] = s->evaluator->of_node[node].of[k];
     }
@@ -176,7 +176,7 @@ static int add_nodes(const surveyor *s)
         while (own < stage->nown && stage->own[own].node == node) {
             own++;
         }
-        DD_CHECK(add_node(s, node, first, own - first));
+        EQP_CHECK(add_node(s, node, first, own - first));
     }
     return EQP_OK;
 }
@@ -198,7 +198,7 @@ static int add_share(const surveyor *s, int64_t target, int64_t ntargets)
                        .tag = -1 - share->split};
 
     memcpy(owner.centre, dd_stage_segment(stage, segments.first).x1, sizeof owner.centre);
-    DD_CHECK(dd_key(s->domain, owner.centre, &owner.key));
+    EQP_CHECK(dd_key(s->domain, owner.centre, &owner.key));
     for (int k = 0; k < DD_KINDS && number < s->evaluator->of_shares; k++) {
         owner.count[k] = s->evaluator->of_share[number].of[k];
     }
@@ -213,7 +213,7 @@ static int add_shares(const surveyor *s)
         for (end = t + 1; end < stage->ntargets && stage->target[end].share == stage->target[t].share;) {
             end++;
         }
-        DD_CHECK(stage->target[t].share >= 0 ? add_share(s, t, end - t) : EQP_OK);
+        EQP_CHECK(stage->target[t].share >= 0 ? add_share(s, t, end - t) : EQP_OK);
     }
     return EQP_OK;
 }
@@ -257,8 +257,8 @@ static int choose_pins(surveyor *s)
 
     s->pin_below = below;
     if (below > 0 && below < UINT64_MAX) { /* the same on all ranks */
-        DD_CHECK(eqp_agree(s->domain->comm, count_pins(s, sum), NULL));
-        DD_CHECK(eqp_sum_int64(s->domain->comm, 2, sum));
+        EQP_CHECK(eqp_agree(s->domain->comm, count_pins(s, sum), NULL));
+        EQP_CHECK(eqp_sum_int64(s->domain->comm, 2, sum));
         if (sum[1] > sum[0]) {
             s->pin_below = (uint64_t)((double)below * (double)sum[0] / (double)sum[1]);
         }
@@ -268,7 +268,7 @@ static int choose_pins(surveyor *s)
 
 static int reserve(surveyor *s)
 {
-    DD_CHECK(eqp_array_create(&s->pin_key, s->stage->n, sizeof *s->pin_key));
+    EQP_CHECK(eqp_array_create(&s->pin_key, s->stage->n, sizeof *s->pin_key));
     return eqp_survey_reserve(s->survey, s->domain->network.n + s->stage->shares.n); /* exact: owners are large */
 }
 
@@ -277,7 +277,7 @@ static int add_all(surveyor *s)
     for (int64_t i = 0; i < s->stage->n; i++) {
         s->pin_key[i] = eqp_pin_key(s->seed, (int64_t)s->stage->key[i].owner);
     }
-    DD_CHECK(add_nodes(s));
+    EQP_CHECK(add_nodes(s));
     return add_shares(s);
 }
 

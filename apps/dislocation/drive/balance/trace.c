@@ -43,7 +43,7 @@ static int part_of(const tally *of)
 static int add(tallies *list, int64_t number, int64_t amount, int64_t ends)
 {
     if (list->n == 0 || list->of[list->n - 1].number != number) {
-        DD_CHECK(eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of));
+        EQP_CHECK(eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of));
         list->of[list->n++] = (tally){number, 0, 0};
     }
     list->of[list->n - 1].amount += amount;
@@ -75,12 +75,12 @@ static int gather(const dd_domain *domain, tallies *list)
     tally *in = NULL;
     int64_t n = 0;
 
-    DD_CHECK(eqp_agree(domain->comm, eqp_array_create(&rank, list->n, sizeof *rank), NULL));
+    EQP_CHECK(eqp_agree(domain->comm, eqp_array_create(&rank, list->n, sizeof *rank), NULL));
     sum(list);
     for (int64_t i = 0; i < list->n; i++) {
         rank[i] = (int)(high_of(&list->of[i]) % domain->nranks);
     }
-    DD_CHECK(eqp_send_records(domain->comm, sizeof *in, list->n, rank, list->of, &n, &in));
+    EQP_CHECK(eqp_send_records(domain->comm, sizeof *in, list->n, rank, list->of, &n, &in));
     free(list->of);
     *list = (tallies){n, n, in};
     sum(list);
@@ -151,7 +151,7 @@ static void book(tracer *t, int64_t node, int part, const dd_counts *work)
 /* A part needs a block of segments, out and back. */
 static int need_block(const tracer *t, int64_t block, int part)
 {
-    DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_SEGMENTS, block, part));
+    EQP_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_SEGMENTS, block, part));
     return eqp_evaluation_need(t->evaluation, DD_PHASE_FORCES, block, part);
 }
 
@@ -177,7 +177,7 @@ static int trace_split(tracer *t, int64_t node)
     const dd_meeting *meeting;
 
     (void)dd_share_ranks(grid, t->map, -1 - t->placement[node].tag, cell, part);
-    DD_CHECK(dd_node_pairs_meet(node_pairs, node, &meeting));
+    EQP_CHECK(dd_node_pairs_meet(node_pairs, node, &meeting));
     book(t, node, home, &(dd_counts){.of = {[DD_KIND_SEGMENT] = node_pairs->of_node[node].of[DD_KIND_SEGMENT]}});
     for (int c = 0; c < n; c++) {
         book(t, node, part[c],
@@ -185,8 +185,8 @@ static int trace_split(tracer *t, int64_t node)
                                  [DD_KIND_PARALLEL] = meeting[c].parallel,
                                  [DD_KIND_RUN] = meeting[c].runs}});
         if (!t->loads_only) {
-            DD_CHECK(add(&t->needed, number_of(cells[c], part[c]), 0, 0));
-            DD_CHECK(part[c] != home ? need_block(t, number_of(cell, home), part[c]) : EQP_OK);
+            EQP_CHECK(add(&t->needed, number_of(cells[c], part[c]), 0, 0));
+            EQP_CHECK(part[c] != home ? need_block(t, number_of(cell, home), part[c]) : EQP_OK);
         }
     }
     return EQP_OK;
@@ -200,10 +200,10 @@ static int trace_nodes(tracer *t)
     for (int64_t i = 0; i < node_pairs->n; i++) {
         const int64_t nsegments = node_pairs->first[i + 1] - node_pairs->first[i];
         if (nsegments > 0) { /* else its neighbours own all of its segments */
-            DD_CHECK(t->placement[i].tag < 0 ? trace_split(t, i) : trace_whole(t, i));
+            EQP_CHECK(t->placement[i].tag < 0 ? trace_split(t, i) : trace_whole(t, i));
         }
         if (nsegments > 0 && !t->loads_only) {
-            DD_CHECK(add(&t->lives, number_of(node_pairs->cell[i], t->placement[i].home), nsegments, 0));
+            EQP_CHECK(add(&t->lives, number_of(node_pairs->cell[i], t->placement[i].home), nsegments, 0));
         }
     }
     return EQP_OK;
@@ -227,11 +227,11 @@ static int declare_loads(const tracer *t, const eqp_cost_fit *costs)
 {
     for (int p = 0; p < t->nparts; p++) {
         const part_work *of = &t->work[p];
-        DD_CHECK(eqp_evaluation_load(t->evaluation, p, eqp_cost_fit_predict(costs, of->load.of)));
+        EQP_CHECK(eqp_evaluation_load(t->evaluation, p, eqp_cost_fit_predict(costs, of->load.of)));
         if (t->overlaps) {
-            DD_CHECK(eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_SEGMENTS, p,
-                                              eqp_cost_fit_predict(costs, of->early.of)));
-            DD_CHECK(
+            EQP_CHECK(eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_SEGMENTS, p,
+                                               eqp_cost_fit_predict(costs, of->early.of)));
+            EQP_CHECK(
                 eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_MOMENTS, p, eqp_cost_fit_predict(costs, of->late.of)));
         }
     }
@@ -246,7 +246,7 @@ static int find_lives(tracer *t)
     int code = ncells <= INT_MAX / 2 ? EQP_OK : EQP_ERR_OVERFLOW;
 
     code = code == EQP_OK ? eqp_array_create(&t->least, 2 * ncells, sizeof *t->least) : code;
-    DD_CHECK(eqp_agree(node_pairs->domain->comm, code, NULL));
+    EQP_CHECK(eqp_agree(node_pairs->domain->comm, code, NULL));
     for (int64_t c = 0; c < 2 * ncells; c++) {
         t->least[c] = INT_MAX;
     }
@@ -272,7 +272,7 @@ static int spread_whole(tracer *t)
         int64_t cells[DD_GRID_SOURCES];
         const int n = dd_grid_sources(&t->node_pairs->stage->grid, high_of(&t->whole.of[i]), cells);
         for (int c = 0; c < n; c++) {
-            DD_CHECK(add(&t->needed, number_of(cells[c], part_of(&t->whole.of[i])), 0, 0));
+            EQP_CHECK(add(&t->needed, number_of(cells[c], part_of(&t->whole.of[i])), 0, 0));
         }
     }
     return EQP_OK;
@@ -284,7 +284,7 @@ static int take_needs(void *user, dd_inbox *in)
 
     t->needed.n = 0;
     for (const int64_t *number; (number = dd_inbox_next(in, sizeof *number)) != NULL;) {
-        DD_CHECK(add(&t->needed, *number, 0, 0));
+        EQP_CHECK(add(&t->needed, *number, 0, 0));
     }
     sum(&t->needed);
     return EQP_OK;
@@ -309,12 +309,12 @@ static int declare_block(const tracer *t, const tally *lives, int64_t n, const t
 {
     const int home = part_of(lives);
 
-    DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_SEGMENTS, lives->number, DD_END_BYTES * lives->ends,
-                                  lives->amount, home));
-    DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_FORCES, lives->number, FORCE_BYTES * lives->amount,
-                                  lives->amount, home));
+    EQP_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_SEGMENTS, lives->number, DD_END_BYTES * lives->ends,
+                                   lives->amount, home));
+    EQP_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_FORCES, lives->number, FORCE_BYTES * lives->amount,
+                                   lives->amount, home));
     for (int64_t i = 0; i < n; i++) {
-        DD_CHECK(part_of(&needed[i]) != home ? need_block(t, lives->number, part_of(&needed[i])) : EQP_OK);
+        EQP_CHECK(part_of(&needed[i]) != home ? need_block(t, lives->number, part_of(&needed[i])) : EQP_OK);
     }
     return EQP_OK;
 }
@@ -329,11 +329,11 @@ static int declare_chunk(const tracer *t, int64_t cell, int64_t chunk, int home,
     const int64_t in = dd_far_parts_chunk(far, far->sizes.nmoments, chunk).n * (int64_t)sizeof(double);
     const int64_t out = dd_far_parts_chunk(far, far->sizes.nlocal, chunk).n * (int64_t)sizeof(double);
 
-    DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_MOMENTS, block, in, 0, home));
-    DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_MOMENTS, block, owner));
-    DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_FIELDS, block, out, 0, owner));
+    EQP_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_MOMENTS, block, in, 0, home));
+    EQP_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_MOMENTS, block, owner));
+    EQP_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_FIELDS, block, out, 0, owner));
     for (int64_t i = 0; i < n; i++) {
-        DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_FIELDS, block, part_of(&lives[i])));
+        EQP_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_FIELDS, block, part_of(&lives[i])));
     }
     return EQP_OK;
 }
@@ -347,10 +347,10 @@ static int declare_far(const tracer *t, int64_t cell, int64_t n, const tally *li
         best = lives[i].amount > lives[best].amount ? i : best;
     }
     for (int64_t i = 0; i < n; i++) {
-        DD_CHECK(i != best ? need_block(t, lives[i].number, part_of(&lives[best])) : EQP_OK);
+        EQP_CHECK(i != best ? need_block(t, lives[i].number, part_of(&lives[best])) : EQP_OK);
     }
     for (int64_t c = 0; c < t->far.nchunks; c++) {
-        DD_CHECK(declare_chunk(t, cell, c, part_of(&lives[best]), n, lives));
+        EQP_CHECK(declare_chunk(t, cell, c, part_of(&lives[best]), n, lives));
     }
     return EQP_OK;
 }
@@ -368,10 +368,10 @@ static int declare_columns(const tracer *t)
         for (int p = 0; p < far->nparts; p++) {
             const int64_t block = i * far->nparts + p;
             const int64_t bytes = dd_far_parts_columns(far, p).n * 2 * (int64_t)sizeof(double);
-            DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_COLUMNS, block, bytes * in, 0, owner));
-            DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_COLUMNS, block, p));
-            DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_PLANES, block, bytes * out, 0, p));
-            DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_PLANES, block, owner));
+            EQP_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_COLUMNS, block, bytes * in, 0, owner));
+            EQP_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_COLUMNS, block, p));
+            EQP_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_PLANES, block, bytes * out, 0, p));
+            EQP_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_PLANES, block, owner));
         }
     }
     return EQP_OK;
@@ -393,12 +393,12 @@ static int declare_cells(const tracer *t)
         while (b < t->needed.n && high_of(&t->needed.of[b]) < cell) {
             b++;
         }
-        DD_CHECK(declare_block(t, &t->lives.of[i], end_of_cell(&t->needed, b, cell) - b, t->needed.of + b));
+        EQP_CHECK(declare_block(t, &t->lives.of[i], end_of_cell(&t->needed, b, cell) - b, t->needed.of + b));
     }
     for (int64_t i = 0, end; i < t->lives.n && t->far.nparts > 0; i = end) {
         const int64_t cell = high_of(&t->lives.of[i]);
         end = end_of_cell(&t->lives, i, cell);
-        DD_CHECK(declare_far(t, cell, end - i, t->lives.of + i));
+        EQP_CHECK(declare_far(t, cell, end - i, t->lives.of + i));
     }
     return declare_columns(t);
 }
@@ -411,7 +411,7 @@ static int fetch_homes(tracer *t)
     for (int64_t i = 0; i < node_pairs->n && code == EQP_OK; i++) {
         t->home[i] = t->placement[i].home;
     }
-    DD_CHECK(eqp_agree(node_pairs->domain->comm, code, NULL));
+    EQP_CHECK(eqp_agree(node_pairs->domain->comm, code, NULL));
     return dd_halo_spread(node_pairs->halo, t->home, t->home + node_pairs->n);
 }
 
@@ -437,7 +437,7 @@ static int trace_ends(tracer *t, int64_t i)
         for (int before = 0; before < b; before++) {
             again = again || block[before] == block[b];
         }
-        DD_CHECK(again ? EQP_OK : add(&t->lives, block[b], 0, 1));
+        EQP_CHECK(again ? EQP_OK : add(&t->lives, block[b], 0, 1));
     }
     return EQP_OK;
 }
@@ -445,7 +445,7 @@ static int trace_ends(tracer *t, int64_t i)
 static int trace_all_ends(tracer *t)
 {
     for (int64_t i = 0; i < t->node_pairs->n; i++) {
-        DD_CHECK(trace_ends(t, i));
+        EQP_CHECK(trace_ends(t, i));
     }
     return EQP_OK;
 }
@@ -454,11 +454,11 @@ static int trace_segments(tracer *t)
 {
     const dd_domain *domain = t->node_pairs->domain;
 
-    DD_CHECK(fetch_homes(t));
-    DD_CHECK(eqp_agree(domain->comm, trace_all_ends(t), NULL));
-    DD_CHECK(eqp_agree(domain->comm, spread_whole(t), NULL));
-    DD_CHECK(gather_needs(t));
-    DD_CHECK(gather(domain, &t->lives));
+    EQP_CHECK(fetch_homes(t));
+    EQP_CHECK(eqp_agree(domain->comm, trace_all_ends(t), NULL));
+    EQP_CHECK(eqp_agree(domain->comm, spread_whole(t), NULL));
+    EQP_CHECK(gather_needs(t));
+    EQP_CHECK(gather(domain, &t->lives));
     return eqp_agree(domain->comm, declare_cells(t), NULL);
 }
 
@@ -470,19 +470,19 @@ static int declare_node(tracer *t, int64_t i, int64_t block)
     const int home = t->home[i];
     bool declared = false;
 
-    DD_CHECK(eqp_evaluation_held(t->evaluation, home, 1));
+    EQP_CHECK(eqp_evaluation_held(t->evaluation, home, 1));
     for (int k = 0; k < node->narms; k++) {
         const int other = t->home[halo->place[halo->first[i] + k]];
         if (other == home) {
             continue;
         }
         if (!declared) {
-            DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_NODES, block, NODE_BYTES, 0, home));
+            EQP_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_NODES, block, NODE_BYTES, 0, home));
             declared = true;
         }
-        DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_NODES, block, other));
+        EQP_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_NODES, block, other));
         if (node->tag < node->arm[k].tag) {
-            DD_CHECK(add(&t->arms, number_of(home, other), ARM_BYTES, 0));
+            EQP_CHECK(add(&t->arms, number_of(home, other), ARM_BYTES, 0));
         }
     }
     return EQP_OK;
@@ -493,8 +493,8 @@ static int declare_arms(const tracer *t)
 {
     for (int64_t i = 0; i < t->arms.n; i++) {
         const tally *of = &t->arms.of[i];
-        DD_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_ARMS, of->number, of->amount, 0, (int)high_of(of)));
-        DD_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_ARMS, of->number, part_of(of)));
+        EQP_CHECK(eqp_evaluation_block(t->evaluation, DD_PHASE_ARMS, of->number, of->amount, 0, (int)high_of(of)));
+        EQP_CHECK(eqp_evaluation_need(t->evaluation, DD_PHASE_ARMS, of->number, part_of(of)));
     }
     return EQP_OK;
 }
@@ -505,12 +505,12 @@ static int trace_arms(tracer *t)
     int64_t before = 0;
     int code = EQP_OK;
 
-    DD_CHECK(eqp_scan_int64(domain->comm, t->node_pairs->n, &before, NULL));
+    EQP_CHECK(eqp_scan_int64(domain->comm, t->node_pairs->n, &before, NULL));
     for (int64_t i = 0; i < t->node_pairs->n && code == EQP_OK; i++) {
         code = declare_node(t, i, before + i);
     }
-    DD_CHECK(eqp_agree(domain->comm, code, NULL));
-    DD_CHECK(gather(domain, &t->arms));
+    EQP_CHECK(eqp_agree(domain->comm, code, NULL));
+    EQP_CHECK(gather(domain, &t->arms));
     return eqp_agree(domain->comm, declare_arms(t), NULL);
 }
 
@@ -522,8 +522,8 @@ static int trace_loads(tracer *t, const eqp_cost_fit *costs)
         const int found = find_lives(t);
         code = code == EQP_OK ? found : code;
     }
-    DD_CHECK(code);
-    DD_CHECK(trace_nodes(t));
+    EQP_CHECK(code);
+    EQP_CHECK(trace_nodes(t));
     trace_far(t);
     return declare_loads(t, costs);
 }

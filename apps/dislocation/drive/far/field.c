@@ -12,10 +12,10 @@ int dd_field_open(const dd_domain *domain, const dd_grid *grid, dd_field *field)
 {
     dd_far_parts_init(&field->parts, grid, domain->nranks);
     if (field->parts.nparts > 0) {
-        DD_CHECK(grid->ncells > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
-        DD_CHECK(eqp_array_create(&field->claim, grid->ncells, sizeof *field->claim));
-        DD_CHECK(eqp_array_create(&field->segments, grid->ncells, sizeof *field->segments));
-        DD_CHECK(eqp_array_create(&field->home, grid->ncells, sizeof *field->home));
+        EQP_CHECK(grid->ncells > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
+        EQP_CHECK(eqp_array_create(&field->claim, grid->ncells, sizeof *field->claim));
+        EQP_CHECK(eqp_array_create(&field->segments, grid->ncells, sizeof *field->segments));
+        EQP_CHECK(eqp_array_create(&field->home, grid->ncells, sizeof *field->home));
     }
     return EQP_OK;
 }
@@ -44,11 +44,11 @@ static int create_lists(const dd_domain *domain, int64_t ncells, dd_field *field
     for (int64_t c = 0; c < ncells; c++) {
         field->home[c] = field->claim[c].segments > 0 ? field->claim[c].rank : -1;
         if (field->segments[c] > 0) {
-            DD_CHECK(eqp_array_reserve(&field->live, &live_room, field->nlive + 1, sizeof *field->live));
+            EQP_CHECK(eqp_array_reserve(&field->live, &live_room, field->nlive + 1, sizeof *field->live));
             field->live[field->nlive++] = c;
         }
         if (field->home[c] == domain->rank) {
-            DD_CHECK(eqp_array_reserve(&field->mine, &mine_room, field->nmine + 1, sizeof *field->mine));
+            EQP_CHECK(eqp_array_reserve(&field->mine, &mine_room, field->nmine + 1, sizeof *field->mine));
             field->mine[field->nmine++] = c;
         }
     }
@@ -86,7 +86,7 @@ static int create_numbers(dd_field *field)
 {
     const dd_far_sizes *s = &field->parts.sizes;
 
-    DD_CHECK(eqp_array_create(&field->moments, field->nmine * s->nmoments, sizeof *field->moments));
+    EQP_CHECK(eqp_array_create(&field->moments, field->nmine * s->nmoments, sizeof *field->moments));
     return eqp_array_create(&field->local, field->nlive * s->nlocal, sizeof *field->local);
 }
 
@@ -125,7 +125,7 @@ static int tell_wishes(const dd_domain *domain, const dd_field *field, int64_t *
         out[i] = (wish){item * ncells + cell % ncells, domain->rank};
         dest[i] = dd_far_parts_owner(&field->parts, item);
     }
-    DD_CHECK(eqp_send_sparse(domain->comm, code, sizeof *out, nout, dest, out, NULL, nwishes, wishes));
+    EQP_CHECK(eqp_send_sparse(domain->comm, code, sizeof *out, nout, dest, out, NULL, nwishes, wishes));
     dd_sort(*wishes, *nwishes, sizeof **wishes, dd_by_2_words);
     return EQP_OK;
 }
@@ -154,7 +154,7 @@ int dd_field_plan(const dd_domain *domain, dd_field *field)
     if (field->parts.nparts == 0) { /* the same on all ranks */
         return EQP_OK;
     }
-    DD_CHECK(plan_moments(domain, field));
+    EQP_CHECK(plan_moments(domain, field));
     return plan_local(domain, field);
 }
 
@@ -190,7 +190,7 @@ int dd_field_take_moments(dd_field *field, dd_waves *waves)
     const int code = eqp_route_finish(field->out, &received);
 
     dd_waves_clear(waves); /* empty cells have no home */
-    DD_CHECK(code);
+    EQP_CHECK(code);
     for (int64_t i = 0; i < field->nmine * nchunks; i++) {
         const dd_far_slice of = chunk_of(field, false, i % nchunks);
         double *to = in_waves(field, waves, false, field->mine[i / nchunks], i % nchunks);
@@ -211,7 +211,7 @@ int dd_field_exchange(dd_field *field, const dd_waves *waves)
     const int64_t nchunks = field->parts.nchunks, nlocal = field->parts.sizes.nlocal;
     const void *received = NULL;
 
-    DD_CHECK(dd_route_send(field->back, EQP_OK, waves->local, &received));
+    EQP_CHECK(dd_route_send(field->back, EQP_OK, waves->local, &received));
     for (int64_t i = 0; i < field->nlive * nchunks; i++) {
         const dd_far_slice of = chunk_of(field, true, i % nchunks);
         const double *from = in_waves(field, waves, true, field->live[i / nchunks], i % nchunks);

@@ -111,17 +111,17 @@ static int create_numbers(dd_waves *w)
     const dd_far_sizes *s = &w->parts.sizes;
     const int64_t end = w->items.first + w->items.n, in = before(w, false, end), out = before(w, true, end);
 
-    DD_CHECK(eqp_array_create(&w->kernel, w->columns.n * s->nkernel, sizeof *w->kernel));
-    DD_CHECK(eqp_array_create(&w->moments, in * s->ncells, sizeof *w->moments));
-    DD_CHECK(eqp_array_create(&w->local, out * s->ncells, sizeof *w->local));
-    DD_CHECK(eqp_array_create(&w->planes_out, in * s->ncolumns * 2, sizeof *w->planes_out));
-    DD_CHECK(eqp_array_create(&w->columns_out, s->nplanes * s->nlocal * w->columns.n * 2, sizeof *w->columns_out));
-    DD_CHECK(eqp_array_create(&w->plane, (s->nlocal / w->parts.nchunks + 1) * s->ncolumns * 2, sizeof *w->plane));
-    DD_CHECK(eqp_array_create(&w->scratch, s->nraw > s->nfield ? s->nraw : s->nfield, sizeof *w->scratch));
-    DD_CHECK(eqp_array_create(&w->at, 2 * nitems(&w->parts), sizeof *w->at));
-    DD_CHECK(eqp_array_create(&w->run, 2 * (int64_t)w->parts.nchunks, sizeof *w->run));
+    EQP_CHECK(eqp_array_create(&w->kernel, w->columns.n * s->nkernel, sizeof *w->kernel));
+    EQP_CHECK(eqp_array_create(&w->moments, in * s->ncells, sizeof *w->moments));
+    EQP_CHECK(eqp_array_create(&w->local, out * s->ncells, sizeof *w->local));
+    EQP_CHECK(eqp_array_create(&w->planes_out, in * s->ncolumns * 2, sizeof *w->planes_out));
+    EQP_CHECK(eqp_array_create(&w->columns_out, s->nplanes * s->nlocal * w->columns.n * 2, sizeof *w->columns_out));
+    EQP_CHECK(eqp_array_create(&w->plane, (s->nlocal / w->parts.nchunks + 1) * s->ncolumns * 2, sizeof *w->plane));
+    EQP_CHECK(eqp_array_create(&w->scratch, s->nraw > s->nfield ? s->nraw : s->nfield, sizeof *w->scratch));
+    EQP_CHECK(eqp_array_create(&w->at, 2 * nitems(&w->parts), sizeof *w->at));
+    EQP_CHECK(eqp_array_create(&w->run, 2 * (int64_t)w->parts.nchunks, sizeof *w->run));
     for (int64_t c = 0; c < w->columns.n; c++) {
-        DD_CHECK(dd_far_kernel(w->far, w->columns.first + c, w->kernel + c * s->nkernel));
+        EQP_CHECK(dd_far_kernel(w->far, w->columns.first + c, w->kernel + c * s->nkernel));
     }
     return EQP_OK;
 }
@@ -178,8 +178,8 @@ static int create(const dd_domain *domain, const dd_medium *medium, const dd_gri
     w->rank = domain->rank;
     w->items = dd_far_parts_items(&w->parts, domain->rank);
     w->columns = dd_far_parts_columns(&w->parts, domain->rank);
-    DD_CHECK(dd_far_create(medium, grid->low, domain->edge, grid->n, grid->far_order, &w->far));
-    DD_CHECK(create_numbers(w));
+    EQP_CHECK(dd_far_create(medium, grid->low, domain->edge, grid->n, grid->far_order, &w->far));
+    EQP_CHECK(create_numbers(w));
     set_runs(w);
     return EQP_OK;
 }
@@ -225,8 +225,8 @@ static double *own_columns(const dd_waves *w, int64_t item)
 static int forward(dd_waves *w)
 {
     for (int64_t i = w->items.first; i < w->items.first + w->items.n; i++) {
-        DD_CHECK(dd_far_plane_forward(w->far, chunk_of(w, false, i).n, dd_waves_item(w, false, i), own_columns(w, i)));
-        DD_CHECK(app_signals_stop());
+        EQP_CHECK(dd_far_plane_forward(w->far, chunk_of(w, false, i).n, dd_waves_item(w, false, i), own_columns(w, i)));
+        EQP_CHECK(app_signals_stop());
     }
     return EQP_OK;
 }
@@ -234,9 +234,9 @@ static int forward(dd_waves *w)
 static int columns(dd_waves *w)
 {
     for (int64_t c = 0; c < w->columns.n; c++) {
-        DD_CHECK(dd_far_column(w->far, w->columns.first + c, c, w->kernel + c * w->parts.sizes.nkernel,
-                               w->parts.nchunks, w->run, w->parts.nchunks, w->run + w->parts.nchunks));
-        DD_CHECK(app_signals_stop());
+        EQP_CHECK(dd_far_column(w->far, w->columns.first + c, c, w->kernel + c * w->parts.sizes.nkernel,
+                                w->parts.nchunks, w->run, w->parts.nchunks, w->run + w->parts.nchunks));
+        EQP_CHECK(app_signals_stop());
     }
     return EQP_OK;
 }
@@ -266,15 +266,15 @@ static int back(dd_waves *w)
     const eqp_route_view view = eqp_route_arrivals(w->to_planes);
     DD_FREED int64_t *next = NULL;
 
-    DD_CHECK(eqp_array_create(&next, w->parts.nparts, sizeof *next));
+    EQP_CHECK(eqp_array_create(&next, w->parts.nparts, sizeof *next));
     for (int p = 0, others = 0; p < w->parts.nparts; p++) {
         next[p] = others * w->items.n;
         others += p != w->rank;
     }
     for (int64_t i = w->items.first; i < w->items.first + w->items.n; i++) {
         join(w, i, w->received, view.offset, next);
-        DD_CHECK(dd_far_plane_inverse(w->far, chunk_of(w, true, i).n, w->plane, dd_waves_item(w, true, i)));
-        DD_CHECK(app_signals_stop());
+        EQP_CHECK(dd_far_plane_inverse(w->far, chunk_of(w, true, i).n, w->plane, dd_waves_item(w, true, i)));
+        EQP_CHECK(app_signals_stop());
     }
     return EQP_OK;
 }
@@ -304,7 +304,7 @@ int dd_waves_exchange(dd_waves *waves, int stage)
     const void *received = NULL;
 
     if (route != NULL) {
-        DD_CHECK(dd_route_send(route, EQP_OK, to_columns ? waves->planes_out : waves->columns_out, &received));
+        EQP_CHECK(dd_route_send(route, EQP_OK, to_columns ? waves->planes_out : waves->columns_out, &received));
     }
     if (to_columns) {
         place_columns(waves, (char *)(uintptr_t)received);

@@ -14,7 +14,7 @@ static int write_rows(const dd_check *check, char **text)
     const size_t room = ((size_t)check->ncategories + 2) * LINE_ROOM;
     size_t at = 0;
 
-    DD_CHECK(eqp_array_create(text, (int64_t)room, 1));
+    EQP_CHECK(eqp_array_create(text, (int64_t)room, 1));
     at += (size_t)snprintf(*text, room, "category\trows\tworst\n");
     for (int64_t c = 0; c < check->ncategories; c++) {
         const dd_check_row *row = &check->category[c];
@@ -109,7 +109,7 @@ static int list_own(const dd_simulation *sim, known **mine)
     const dd_stage *stage = &sim->stage;
     const dd_waves *waves = sim->evaluator.waves;
 
-    DD_CHECK(eqp_array_create(mine, stage->nown, sizeof **mine));
+    EQP_CHECK(eqp_array_create(mine, stage->nown, sizeof **mine));
     for (int64_t i = 0, last = -1, live = -1, s = 0; i < stage->n; i++) {
         if (stage->source[i] >= 0) {
             const int64_t cell = dd_stage_cell(stage, i);
@@ -130,15 +130,15 @@ static int gather(const dd_simulation *sim, int64_t *n, known **all)
 {
     DD_FREED known *mine = NULL;
 
-    DD_CHECK(eqp_agree(sim->comm, list_own(sim, &mine), NULL));
-    DD_CHECK(eqp_gather_records(sim->comm, sizeof *mine, sim->stage.nown, mine, n, all));
+    EQP_CHECK(eqp_agree(sim->comm, list_own(sim, &mine), NULL));
+    EQP_CHECK(eqp_gather_records(sim->comm, sizeof *mine, sim->stage.nown, mine, n, all));
     dd_sort(*all, *n, sizeof **all, dd_by_3_words);
     return EQP_OK;
 }
 
 static int set_columns(checked *c, double **memory)
 {
-    DD_CHECK(dd_columns_create(c->n, memory, &c->columns));
+    EQP_CHECK(dd_columns_create(c->n, memory, &c->columns));
     for (int64_t i = 0; i < c->n; i++) {
         for (int d = 0; d < 3; d++) {
             c->columns.at[d][i] = c->all[i].at.x1[d];
@@ -278,15 +278,15 @@ static int write_text(const checked *c, int shells, char **text)
     DD_FREED double *error = NULL;
     double square = 0.0;
 
-    DD_CHECK(eqp_array_create(&error, n, sizeof *error));
-    DD_CHECK(eqp_array_create(text, TEXT_ROOM, 1));
+    EQP_CHECK(eqp_array_create(&error, n, sizeof *error));
+    EQP_CHECK(eqp_array_create(text, TEXT_ROOM, 1));
     for (int64_t i = 0; i < n; i++) {
         const double far = sample(c, i / 6)->far[i % 6];
         error[i] = far - c->direct[i];
         square += far * far;
     }
     const double far = sqrt(square), all = sqrt(dot(n, error, error));
-    DD_CHECK(take_shapes(c, error));
+    EQP_CHECK(take_shapes(c, error));
     snprintf(*text, TEXT_ROOM,
              "shells\tsegments\tfar_order\terror\terror_without_linear_stress\n%d\t%lld\t%d\t%.3e\t%.3e\n", shells,
              (long long)c->nsamples, c->sim->domain.far_order, all / far, sqrt(dot(n, error, error)) / far);
@@ -300,7 +300,7 @@ int dd_check_images(const dd_simulation *sim, int shells, char **text)
     checked c = {.sim = sim, .medium = sim->evaluator.medium};
     int code;
 
-    DD_CHECK(sim->evaluator.waves == NULL ? EQP_ERR_STATE : gather(sim, &c.n, &all));
+    EQP_CHECK(sim->evaluator.waves == NULL ? EQP_ERR_STATE : gather(sim, &c.n, &all));
     memset(c.medium.box, 0, sizeof c.medium.box);
     c.all = all;
     c.nsamples = c.n < SAMPLES ? c.n : SAMPLES;

@@ -152,7 +152,7 @@ int dd_foreign_complete(const eqp_paradis_control *control, const char *lines, c
         making[0] = '\0';
     }
     room = (int64_t)(strlen(making) + strlen(before) + strlen(keys) + strlen(behind)) + 1;
-    DD_CHECK(eqp_array_create(&text, room, 1));
+    EQP_CHECK(eqp_array_create(&text, room, 1));
     snprintf(text, (size_t)room, "%s%s%s%s", making, before, keys, behind);
     *others = text;
     return EQP_OK;

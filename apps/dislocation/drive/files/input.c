@@ -46,7 +46,7 @@ static int generate(const dd_settings *settings, dd_domain *domain, dd_input *in
     dd_v3_along(domain->low, 1.0, edge, high);
     place_box(domain, domain->low, high, input->control.boundary);
     snprintf(input->format, sizeof input->format, "generated %s", generator->kind->name);
-    DD_CHECK(app_run_check_particles(&settings->run, "dislocation: --generate", n, 0, message));
+    EQP_CHECK(app_run_check_particles(&settings->run, "dislocation: --generate", n, 0, message));
     app_slice(n, domain->rank, domain->nranks, &first, &count);
     const int code = dd_generator_make(generator, first, count, &domain->network);
     if (code != EQP_OK) {
@@ -89,7 +89,7 @@ static int make_node(const eqp_paradis_node *from, const eqp_paradis_arm *arms, 
     memcpy(node->last_v, from->velocity, sizeof node->last_v);
     for (int k = 0; k < from->narms; k++) {
         dd_arm *arm = NULL;
-        DD_CHECK(dd_node_add_arm(node, arms[k].tag, &arm));
+        EQP_CHECK(dd_node_add_arm(node, arms[k].tag, &arm));
         memcpy(arm->burgers, arms[k].burgers, sizeof arm->burgers);
         memcpy(arm->normal, arms[k].normal, sizeof arm->normal);
     }
@@ -100,7 +100,7 @@ static int take_node(dd_domain *domain, const eqp_paradis_block *block, int64_t 
 {
     DD_FREED_BY(dd_node_free) dd_node node = {0};
 
-    DD_CHECK(make_node(&block->node[i], block->arm + block->node[i].first_arm, order, &node));
+    EQP_CHECK(make_node(&block->node[i], block->arm + block->node[i].first_arm, order, &node));
     *checksum += dd_input_checksum(order, &node);
     dd_domain_fold(domain, node.x);
     return dd_network_add(&domain->network, &node);
@@ -115,7 +115,7 @@ static int read_slice(eqp_paradis_reader *reader, dd_domain *domain, uint64_t *c
 
     app_slice(total, domain->rank, domain->nranks, &first, &count);
     for (int64_t at = 0; block.n > 0 && (at < first + count || domain->rank == domain->nranks - 1); at += block.n) {
-        DD_CHECK(eqp_paradis_next(reader, BLOCK, &block, message));
+        EQP_CHECK(eqp_paradis_next(reader, BLOCK, &block, message));
         for (int64_t i = 0; i < block.n; i++) {
             const dd_tag tag = block.node[i].tag;
             const bool mine = at + i >= first && at + i < first + count;
@@ -126,7 +126,7 @@ static int read_slice(eqp_paradis_reader *reader, dd_domain *domain, uint64_t *c
             } else if (code != EQP_OK) {
                 eqp_message_set(message, "%s: %s", eqp_paradis_path(reader), eqp_error_text(code));
             }
-            DD_CHECK(code);
+            EQP_CHECK(code);
         }
     }
     return EQP_OK;
@@ -142,7 +142,7 @@ static int read_file(const char *path, const dd_settings *settings, dd_domain *d
 {
     DD_FREED_BY(close_reader) eqp_paradis_reader *reader = NULL;
 
-    DD_CHECK(eqp_paradis_open(path, &reader, message));
+    EQP_CHECK(eqp_paradis_open(path, &reader, message));
     const eqp_paradis_header *header = eqp_paradis_get_header(reader);
     place_box(domain, header->min, header->max, input->control.boundary);
     snprintf(input->format, sizeof input->format, "ParaDiS version %d", header->version);
@@ -150,7 +150,7 @@ static int read_file(const char *path, const dd_settings *settings, dd_domain *d
         eqp_message_set(message, "%s: no nodes", path);
         return EQP_ERR_FORMAT;
     }
-    DD_CHECK(app_run_check_particles(&settings->run, path, header->nnodes, header->bytes, message));
+    EQP_CHECK(app_run_check_particles(&settings->run, path, header->nnodes, header->bytes, message));
     return read_slice(reader, domain, checksum, message);
 }
 
@@ -166,7 +166,7 @@ static int read_control(const dd_settings *settings, const char *path, dd_input 
     if (path != NULL) {
         *control = eqp_paradis_control_defaults;
         memset(control->cells, 0, sizeof control->cells);
-        DD_CHECK(eqp_paradis_control_read(path, control, &nignored, &ignored, message));
+        EQP_CHECK(eqp_paradis_control_read(path, control, &nignored, &ignored, message));
     }
     if (nignored > 0 && !restart) {
         eqp_message_set(dd_notes_next(&input->notes), "%s: passed over: %s", path, ignored.text);
@@ -287,8 +287,8 @@ static int find_all(dd_domain *domain, dd_input *input, eqp_message *message)
         domain->network.node[i].split = -1;
     }
     input->nodes = domain->network.n;
-    DD_CHECK(eqp_sum_int64(domain->comm, 1, &input->nodes));
-    DD_CHECK(dd_domain_connect(domain, message));
+    EQP_CHECK(eqp_sum_int64(domain->comm, 1, &input->nodes));
+    EQP_CHECK(dd_domain_connect(domain, message));
     return dd_verify_arms(domain, &input->longest, &input->segments, message);
 }
 
@@ -324,8 +324,8 @@ static int check_pair(const dd_domain *domain, const char *data, const char *ctr
 static int read_slices(const dd_settings *settings, const char *data, const char *ctrl, dd_domain *domain,
                        dd_input *input, uint64_t *checksum, eqp_message *message)
 {
-    DD_CHECK(read_control(settings, ctrl, input, message));
-    DD_CHECK(find_last_step(settings, ctrl, input, message));
+    EQP_CHECK(read_control(settings, ctrl, input, message));
+    EQP_CHECK(find_last_step(settings, ctrl, input, message));
     return data != NULL ? read_file(data, settings, domain, input, checksum, message)
                         : generate(settings, domain, input, message);
 }
@@ -345,14 +345,14 @@ int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *inpu
         ctrl = own_ctrl;
     }
     code = code == EQP_OK ? read_slices(settings, data, ctrl, domain, input, &checksum, message) : code;
-    DD_CHECK(eqp_agree(domain->comm, code, message));
+    EQP_CHECK(eqp_agree(domain->comm, code, message));
     if (settings->run.restart != NULL) {
-        DD_CHECK(check_pair(domain, data, ctrl, input->control.checksum, checksum, message));
+        EQP_CHECK(check_pair(domain, data, ctrl, input->control.checksum, checksum, message));
     }
-    DD_CHECK(connect(data != NULL ? data : input->format, domain, input, message));
+    EQP_CHECK(connect(data != NULL ? data : input->format, domain, input, message));
     if (settings->tile_text != NULL) {
-        DD_CHECK(dd_tile_domain(domain, settings->tile, message));
-        DD_CHECK(connect("dislocation: --tile", domain, input, message));
+        EQP_CHECK(dd_tile_domain(domain, settings->tile, message));
+        EQP_CHECK(connect("dislocation: --tile", domain, input, message));
     }
     code = complete_control(ctrl, data == NULL ? &settings->generator : NULL, domain, input, message);
     return eqp_agree(domain->comm, code, message);

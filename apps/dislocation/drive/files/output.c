@@ -27,8 +27,8 @@ int dd_files_pair(const char *name, char **data, char **ctrl)
 {
     DD_FREED char *first = NULL;
 
-    DD_CHECK(app_name_with_ending(&data_naming, name, ".data", &first));
-    DD_CHECK(app_name_with_ending(&data_naming, name, ".ctrl", ctrl));
+    EQP_CHECK(app_name_with_ending(&data_naming, name, ".data", &first));
+    EQP_CHECK(app_name_with_ending(&data_naming, name, ".ctrl", ctrl));
     *data = first;
     first = NULL;
     return EQP_OK;
@@ -48,7 +48,7 @@ static int write_forces(const dd_domain *domain, const char *path, eqp_message *
     const int64_t n = domain->network.n;
     DD_FREED app_force *force = NULL;
 
-    DD_CHECK(eqp_agree(domain->comm, eqp_array_create(&force, n, sizeof *force), NULL));
+    EQP_CHECK(eqp_agree(domain->comm, eqp_array_create(&force, n, sizeof *force), NULL));
     for (int64_t i = 0; i < n; i++) {
         force[i].place = dd_output_place(&domain->network.node[i]);
         force[i].id = domain->network.node[i].tag;
@@ -71,8 +71,8 @@ static int write_series(const char *output, const app_series *series, eqp_messag
     DD_FREED eqp_vtk_frame *frame = NULL;
     DD_FREED char *pvd = NULL;
 
-    DD_CHECK(app_name_with_ending(&vtk_naming, output, ".pvd", &pvd));
-    DD_CHECK(eqp_array_create(&frame, series->n, sizeof *frame));
+    EQP_CHECK(app_name_with_ending(&vtk_naming, output, ".pvd", &pvd));
+    EQP_CHECK(eqp_array_create(&frame, series->n, sizeof *frame));
     for (int64_t i = 0; i < series->n; i++) {
         frame[i] = (eqp_vtk_frame){series->path[i], series->time[i]};
     }
@@ -110,10 +110,10 @@ typedef struct lines_file {
 
 static int create_block(lines_file *file)
 {
-    DD_CHECK(eqp_array_create(&file->x, 2 * BLOCK, sizeof *file->x));
-    DD_CHECK(eqp_array_create(&file->v, 2 * BLOCK, sizeof *file->v));
-    DD_CHECK(eqp_array_create(&file->burgers, BLOCK, sizeof *file->burgers));
-    DD_CHECK(eqp_array_create(&file->end, BLOCK, sizeof *file->end));
+    EQP_CHECK(eqp_array_create(&file->x, 2 * BLOCK, sizeof *file->x));
+    EQP_CHECK(eqp_array_create(&file->v, 2 * BLOCK, sizeof *file->v));
+    EQP_CHECK(eqp_array_create(&file->burgers, BLOCK, sizeof *file->burgers));
+    EQP_CHECK(eqp_array_create(&file->end, BLOCK, sizeof *file->end));
     return eqp_array_create(&file->rank, BLOCK, sizeof *file->rank);
 }
 
@@ -169,8 +169,8 @@ static int write_lines(lines_file *file, double time, const char *path, eqp_mess
     int code = writes ? create_block(file) : EQP_OK;
 
     code = writes && code == EQP_OK ? eqp_vtk_begin(path, time, &file->writer, message) : code;
-    DD_CHECK(eqp_agree(comm, code, message));
-    DD_CHECK(dd_relay_run(comm, &relay, message));
+    EQP_CHECK(eqp_agree(comm, code, message));
+    EQP_CHECK(dd_relay_run(comm, &relay, message));
     if (writes) {
         code = eqp_vtk_finish(file->writer, message);
         file->writer = NULL;

@@ -36,9 +36,9 @@ static int list_places(const dd_domain *domain, placed **list, uint64_t **key, i
 {
     const int64_t n = domain->network.n;
 
-    DD_CHECK(eqp_array_create(list, n, sizeof **list));
-    DD_CHECK(eqp_array_create(key, n, sizeof **key));
-    DD_CHECK(eqp_array_create(dest, n, sizeof **dest));
+    EQP_CHECK(eqp_array_create(list, n, sizeof **list));
+    EQP_CHECK(eqp_array_create(key, n, sizeof **key));
+    EQP_CHECK(eqp_array_create(dest, n, sizeof **dest));
     for (int64_t i = 0; i < n; i++) {
         (*list)[i] = (placed){dd_output_place(&domain->network.node[i]), &domain->network.node[i]};
     }
@@ -54,9 +54,9 @@ static int receive_run(void *user, dd_inbox *in)
     run *r = user;
 
     while (!dd_inbox_empty(in)) {
-        DD_CHECK(eqp_array_reserve(&r->node, &r->room, r->n + 1, sizeof *r->node));
+        EQP_CHECK(eqp_array_reserve(&r->node, &r->room, r->n + 1, sizeof *r->node));
         r->node[r->n] = (dd_node){0};
-        DD_CHECK(dd_inbox_read_node(in, &r->node[r->n]));
+        EQP_CHECK(dd_inbox_read_node(in, &r->node[r->n]));
         r->n++;
     }
     dd_sort(r->node, r->n, sizeof *r->node, by_place);
@@ -71,8 +71,8 @@ static int make_run(const dd_domain *domain, run *r)
     DD_FREED int *dest = NULL;
     dd_outbox out = {0};
 
-    DD_CHECK(eqp_agree(domain->comm, list_places(domain, &list, &key, &dest), NULL));
-    DD_CHECK(eqp_deal_keys(domain->comm, domain->network.n, key, dest));
+    EQP_CHECK(eqp_agree(domain->comm, list_places(domain, &list, &key, &dest), NULL));
+    EQP_CHECK(eqp_deal_keys(domain->comm, domain->network.n, key, dest));
     for (int64_t i = 0; i < domain->network.n; i++) {
         dd_outbox_add_node(&out, dest[i], list[i].node);
     }
@@ -99,8 +99,8 @@ static void pack_nodes(void *user, int64_t block, dd_outbox *out)
 
 static int append(data_file *file, const dd_node *node)
 {
-    DD_CHECK(eqp_array_reserve(&file->node, &file->node_room, file->n + 1, sizeof *file->node));
-    DD_CHECK(eqp_array_reserve(&file->arm, &file->arm_room, file->narms + node->narms, sizeof *file->arm));
+    EQP_CHECK(eqp_array_reserve(&file->node, &file->node_room, file->n + 1, sizeof *file->node));
+    EQP_CHECK(eqp_array_reserve(&file->arm, &file->arm_room, file->narms + node->narms, sizeof *file->arm));
     eqp_paradis_node *to = &file->node[file->n++];
     *to = (eqp_paradis_node){
         .tag = node->tag, .constraint = node->constraint, .narms = node->narms, .first_arm = file->narms};
@@ -121,7 +121,7 @@ static int take_nodes(void *user, dd_inbox *in, eqp_message *message)
 
     file->n = file->narms = 0;
     for (const dd_node *node; (node = dd_inbox_node(in)) != NULL;) {
-        DD_CHECK(append(file, node));
+        EQP_CHECK(append(file, node));
     }
     return eqp_paradis_write_nodes(file->writer, file->n, file->node, file->arm, message);
 }
@@ -149,7 +149,7 @@ static int checksum_of(const dd_domain *domain, const run *r, char text[EQP_PARA
     uint64_t sum = 0;
     int64_t first = 0;
 
-    DD_CHECK(eqp_scan_int64(domain->comm, r->n, &first, NULL));
+    EQP_CHECK(eqp_scan_int64(domain->comm, r->n, &first, NULL));
     for (int64_t i = 0; i < r->n; i++) {
         sum += dd_input_checksum(first + i, &r->node[i]);
     }

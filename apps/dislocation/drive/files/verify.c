@@ -124,15 +124,15 @@ int dd_verify_arms(const dd_domain *domain, double *longest, int64_t *nsegments,
     int64_t narms = 0;
 
     make_claims(domain, &out, &found);
-    DD_CHECK(dd_outbox_deliver(domain->comm, &out, &in));
+    EQP_CHECK(dd_outbox_deliver(domain->comm, &out, &in));
     for (const claim *c; (c = dd_inbox_next(&in, sizeof *c)) != NULL;) {
         check_claim(domain, c, &found);
     }
     for (int64_t i = 0; i < domain->network.n; i++) {
         narms += domain->network.node[i].narms;
     }
-    DD_CHECK(judge(domain, &found, message));
-    DD_CHECK(eqp_sum_int64(domain->comm, 1, &narms));
+    EQP_CHECK(judge(domain, &found, message));
+    EQP_CHECK(eqp_sum_int64(domain->comm, 1, &narms));
     if (MPI_Allreduce(MPI_IN_PLACE, &found.longest, 1, MPI_DOUBLE, MPI_MAX, domain->comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
@@ -173,7 +173,7 @@ static int add_ghosts(const dd_halo *halo, dd_network *base)
     for (int64_t g = 0; g < halo->nghosts; g++) {
         dd_node ghost = {.tag = halo->tag[g]};
         memcpy(ghost.x, halo->x + 3 * g, sizeof ghost.x);
-        DD_CHECK(dd_network_add(base, &ghost));
+        EQP_CHECK(dd_network_add(base, &ghost));
     }
     return EQP_OK;
 }
@@ -183,7 +183,7 @@ static int add_tile(const dd_tiling *tiling, const dd_network *base, const dd_ha
 {
     const int64_t before = network->n;
 
-    DD_CHECK(dd_tiling_make(tiling, base, tile, 1, network));
+    EQP_CHECK(dd_tiling_make(tiling, base, tile, 1, network));
     for (int64_t g = 0; g < halo->nghosts; g++) {
         dd_network_remove(network, dd_network_find(network, dd_tiling_tag(tiling, tile, halo->tag[g])));
     }
@@ -213,9 +213,9 @@ int dd_tile_domain(dd_domain *domain, const int count[3], eqp_message *message)
     int64_t total = domain->network.n;
     dd_tiling tiling;
 
-    DD_CHECK(eqp_sum_int64(domain->comm, 1, &total));
-    DD_CHECK(plan(domain, count, &tiling, message));
-    DD_CHECK(dd_halo_create(domain, DD_PLACES, EQP_OK, &halo));
+    EQP_CHECK(eqp_sum_int64(domain->comm, 1, &total));
+    EQP_CHECK(plan(domain, count, &tiling, message));
+    EQP_CHECK(dd_halo_create(domain, DD_PLACES, EQP_OK, &halo));
     const int code = eqp_agree(domain->comm, copy(domain, &tiling, &halo, total), NULL);
     if (code != EQP_OK) {
         eqp_message_set(message, "dislocation: --tile: %s", eqp_error_text(code));

@@ -40,7 +40,7 @@ typedef struct packer {
 
 static int append(packer *p, int64_t first, int64_t n)
 {
-    DD_CHECK(eqp_array_reserve(&p->row, &p->row_room, p->head.rows + 1, sizeof *p->row));
+    EQP_CHECK(eqp_array_reserve(&p->row, &p->row_room, p->head.rows + 1, sizeof *p->row));
     p->row[p->head.rows++] = (dd_run){first, n};
     return EQP_OK;
 }
@@ -54,7 +54,7 @@ static int keep_touched(packer *p, const dd_iteration *iteration, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         for (int64_t t = 0; t < iteration[i].ntouches; t++) {
-            DD_CHECK(dd_runs_add(&p->kept, &p->nkept, &p->kept_room, p->list->touch[iteration[i].touch + t]));
+            EQP_CHECK(dd_runs_add(&p->kept, &p->nkept, &p->kept_room, p->list->touch[iteration[i].touch + t]));
         }
     }
     for (int64_t r = 0; r < p->nkept; r++) {
@@ -67,17 +67,17 @@ static int pack_iteration(packer *p, const dd_iteration *iteration)
 {
     int64_t cell = iteration->cell;
 
-    DD_CHECK(append(p, iteration->ntargets, iteration->ntouches));
+    EQP_CHECK(append(p, iteration->ntargets, iteration->ntouches));
     for (int64_t t = 0; t < iteration->ntouches; t++) {
-        DD_CHECK(append_run(p, &p->list->touch[iteration->touch + t]));
+        EQP_CHECK(append_run(p, &p->list->touch[iteration->touch + t]));
     }
     for (int64_t t = 0; t < iteration->ntargets; t++) {
         const dd_target *target = &p->stage->target[iteration->target + t];
         dd_run runs[DD_GRID_SOURCES];
         const int n = dd_iteration_runs(p->stage, target, &cell, runs);
-        DD_CHECK(append(p, dd_runs_place(p->kept, p->nkept, target->local), n));
+        EQP_CHECK(append(p, dd_runs_place(p->kept, p->nkept, target->local), n));
         for (int r = 0; r < n; r++) {
-            DD_CHECK(append_run(p, &runs[r]));
+            EQP_CHECK(append_run(p, &runs[r]));
         }
     }
     return EQP_OK;
@@ -104,11 +104,11 @@ static void write_all(const packer *p, char *to)
 
 static int pack(packer *p, const dd_iteration *iteration, int64_t n, char **data)
 {
-    DD_CHECK(keep_touched(p, iteration, n));
+    EQP_CHECK(keep_touched(p, iteration, n));
     for (int64_t i = 0; i < n; i++) {
-        DD_CHECK(pack_iteration(p, &iteration[i]));
+        EQP_CHECK(pack_iteration(p, &iteration[i]));
     }
-    DD_CHECK(eqp_array_create(data, (int64_t)bundle_bytes(&p->head), 1));
+    EQP_CHECK(eqp_array_create(data, (int64_t)bundle_bytes(&p->head), 1));
     write_all(p, *data);
     return EQP_OK;
 }
@@ -164,7 +164,7 @@ static int open_bundle(const void *data, opened *o)
         row = read_iteration(row, &iteration);
         o->answer_bytes += dd_answer_bytes(&iteration);
     }
-    DD_CHECK(dd_columns_create(n, &o->memory, &o->columns));
+    EQP_CHECK(dd_columns_create(n, &o->memory, &o->columns));
     for (int k = 0; k < 9; k++) {
         memcpy(o->columns.at[k], columns + (size_t)(k * n) * sizeof(double), (size_t)n * sizeof(double));
     }
@@ -207,9 +207,9 @@ static int compute_all(dd_batches *batches, const opened *o, char *to)
         char *counted = to + dd_answer_force_bytes(&iteration);
         dd_batches_begin(batches);
         for (; target < row; target += target->n + 1, counted += TARGET_COUNTS * sizeof(int64_t)) {
-            DD_CHECK(compute_target(batches, o, target, counted));
+            EQP_CHECK(compute_target(batches, o, target, counted));
         }
-        DD_CHECK(dd_batches_end(batches));
+        EQP_CHECK(dd_batches_end(batches));
         write_forces(o, iteration.ntouches, touch, to);
         to = counted;
     }

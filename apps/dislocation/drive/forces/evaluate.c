@@ -46,7 +46,7 @@ static void add_moments(const dd_evaluator *evaluator, dd_stage *stage)
 static int clear_counts(int64_t n, dd_counts **counts, int64_t *room, int64_t *ncounts)
 {
     *ncounts = 0;
-    DD_CHECK(eqp_array_reserve(counts, room, n, sizeof **counts));
+    EQP_CHECK(eqp_array_reserve(counts, room, n, sizeof **counts));
     if (n > 0) {
         memset(*counts, 0, (size_t)n * sizeof **counts);
     }
@@ -64,7 +64,7 @@ static int prepare_far(dd_evaluator *evaluator, const dd_domain *domain, const d
         evaluator->waves = NULL;
     }
     if (evaluator->waves == NULL && dd_grid_has_far(grid)) {
-        DD_CHECK(dd_waves_create(domain, &evaluator->medium, grid, &evaluator->waves));
+        EQP_CHECK(dd_waves_create(domain, &evaluator->medium, grid, &evaluator->waves));
     }
     return EQP_OK;
 }
@@ -80,7 +80,7 @@ static int cargo_create(const dd_halo *halo, const dd_stage *stage, cargo *c)
     double **const part[] = {&c->out, &c->mine, &c->sum, &c->arms_out, &c->arms_in};
     double *all = NULL;
 
-    DD_CHECK(eqp_array_create(&all, n[0] + n[1] + n[2] + n[3] + n[4], sizeof *all));
+    EQP_CHECK(eqp_array_create(&all, n[0] + n[1] + n[2] + n[3] + n[4], sizeof *all));
     for (int i = 0; i < 5; i++) {
         *part[i] = all;
         all += n[i];
@@ -94,8 +94,8 @@ static int prepare(dd_evaluator *evaluator, const dd_domain *domain, const dd_ha
     evaluator->total = evaluator->mapped = (dd_counts){{0}};
     evaluator->seconds = 0.0;
     evaluator->helped = evaluator->handed_bytes = 0;
-    DD_CHECK(clear_counts(domain->network.n, &evaluator->of_node, &evaluator->node_room, &evaluator->of_nodes));
-    DD_CHECK(clear_counts(stage->shares.n, &evaluator->of_share, &evaluator->share_room, &evaluator->of_shares));
+    EQP_CHECK(clear_counts(domain->network.n, &evaluator->of_node, &evaluator->node_room, &evaluator->of_nodes));
+    EQP_CHECK(clear_counts(stage->shares.n, &evaluator->of_share, &evaluator->share_room, &evaluator->of_shares));
     return cargo_create(halo, stage, c);
 }
 
@@ -149,7 +149,7 @@ static int one_cell(pass *p, int64_t cell)
         const int nruns = dd_stage_target_runs(stage, target, cell, runs);
         if (nruns > 0) {
             dd_compute_pairs(p->evaluator, &stage->columns, target->local, nruns, runs, &counts);
-            DD_CHECK(note(p, target->local, target, &counts));
+            EQP_CHECK(note(p, target->local, target, &counts));
         }
     }
     return EQP_OK;
@@ -161,7 +161,7 @@ static int some_cells(pass *p, bool alone)
     p->next = 0;
     dd_batches_begin(&p->batches);
     for (int64_t c = 0; c < p->stage->grid.ncells; c++) {
-        DD_CHECK((p->stage->alone[c] != 0) == alone ? one_cell(p, c) : EQP_OK);
+        EQP_CHECK((p->stage->alone[c] != 0) == alone ? one_cell(p, c) : EQP_OK);
     }
     return dd_batches_end(&p->batches);
 }
@@ -183,7 +183,7 @@ static int own_segments(pass *p)
                 }
                 lives = true;
                 own_forces(p->evaluator, stage, c, i);
-                DD_CHECK(note(p, i, NULL, &counts));
+                EQP_CHECK(note(p, i, NULL, &counts));
             }
         }
     }
@@ -229,7 +229,7 @@ static int make_far(pass *p, int *computed)
             const int code = dd_waves_exchange(waves, stage);
             evaluator->traffic[phase[stage]] =
                 eqp_route_last_counts(stage == DD_FAR_FORWARD ? waves->to_columns : waves->to_planes);
-            DD_CHECK(code);
+            EQP_CHECK(code);
         }
     }
     return EQP_OK;
@@ -241,10 +241,10 @@ static int finish_far(pass *p, int *computed)
     dd_evaluator *evaluator = p->evaluator;
     dd_field *field = &p->stage->field;
 
-    DD_CHECK(dd_field_take_moments(field, evaluator->waves));
+    EQP_CHECK(dd_field_take_moments(field, evaluator->waves));
     evaluator->traffic[DD_PHASE_MOMENTS] = eqp_route_last_counts(field->out);
-    DD_CHECK(make_far(p, computed));
-    DD_CHECK(dd_field_exchange(field, evaluator->waves));
+    EQP_CHECK(make_far(p, computed));
+    EQP_CHECK(dd_field_exchange(field, evaluator->waves));
     evaluator->traffic[DD_PHASE_FIELDS] = eqp_route_last_counts(field->back);
     return EQP_OK;
 }
@@ -261,7 +261,7 @@ static int give_to_arms(const dd_halo *halo, const dd_stage *stage, const cargo 
         memcpy(own->arm->force, force, sizeof own->arm->force);
         memcpy(far, force + 3, sizeof own->arm->force);
     }
-    DD_CHECK(dd_halo_give(halo, EQP_OK, c->arms_out, c->arms_in));
+    EQP_CHECK(dd_halo_give(halo, EQP_OK, c->arms_out, c->arms_in));
     for (int64_t a = 0; a < halo->ntheirs; a++) {
         memcpy(halo->theirs[a]->force, c->arms_in + 3 * a, sizeof halo->theirs[a]->force);
     }
@@ -272,7 +272,7 @@ static int give_to_arms(const dd_halo *halo, const dd_stage *stage, const cargo 
  * that. */
 static int fetch(pass *p, const dd_halo *halo, const cargo *c, int *computed)
 {
-    DD_CHECK(dd_stage_start(p->domain, halo, p->stage, c->out));
+    EQP_CHECK(dd_stage_start(p->domain, halo, p->stage, c->out));
     p->batches.travelling = p->stage->ends;
     if (p->evaluator->loop == NULL) {
         *computed = some_cells(p, true);
@@ -293,7 +293,7 @@ static int compute(pass *p, int *computed)
 
     if (has_far) {
         add_moments(p->evaluator, p->stage);
-        DD_CHECK(eqp_route_start(p->stage->field.out, p->stage->field.moments));
+        EQP_CHECK(eqp_route_start(p->stage->field.out, p->stage->field.moments));
         p->batches.travelling = p->stage->field.out;
     }
     if (p->evaluator->loop != NULL) {
@@ -303,7 +303,7 @@ static int compute(pass *p, int *computed)
     }
     p->batches.travelling = NULL;
     if (has_far) {
-        DD_CHECK(finish_far(p, computed));
+        EQP_CHECK(finish_far(p, computed));
         *computed = *computed == EQP_OK ? own_segments(p) : *computed;
     }
     return EQP_OK;

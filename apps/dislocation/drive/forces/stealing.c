@@ -27,7 +27,7 @@ int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_s
 
 static int stealing_create(stealing *h)
 {
-    DD_CHECK(dd_iterations_list(h->stage, &h->list));
+    EQP_CHECK(dd_iterations_list(h->stage, &h->list));
     return eqp_array_create(&h->done, h->list.n, sizeof *h->done);
 }
 
@@ -98,7 +98,7 @@ static int take(void *user, int64_t first, int64_t count, const void *result, si
     (void)bytes;
     for (int64_t i = first - h->first; i < first - h->first + count; i++) {
         const dd_iteration *iteration = &h->list.of[i];
-        DD_CHECK(eqp_array_create(&h->done[i], 6 * iteration->touched, sizeof **h->done));
+        EQP_CHECK(eqp_array_create(&h->done[i], 6 * iteration->touched, sizeof **h->done));
         memcpy(h->done[i], part, dd_answer_force_bytes(iteration));
         for (int64_t t = 0; t < iteration->ntargets; t++) {
             const dd_target *target = &h->stage->target[iteration->target + t];
@@ -125,9 +125,9 @@ static int compute_own(void *user, int64_t first, int64_t count, const void *dat
         DD_FREED void *bundle = NULL;
         DD_FREED void *answer = NULL;
         size_t bytes;
-        DD_CHECK(dd_bundle_pack(h->stage, &h->list, i - h->first, 1, &bundle, &bytes));
-        DD_CHECK(dd_bundle_compute(h->batches, bundle, &answer, &bytes));
-        DD_CHECK(take(h, i, 1, answer, bytes));
+        EQP_CHECK(dd_bundle_pack(h->stage, &h->list, i - h->first, 1, &bundle, &bytes));
+        EQP_CHECK(dd_bundle_compute(h->batches, bundle, &answer, &bytes));
+        EQP_CHECK(take(h, i, 1, answer, bytes));
     }
     return EQP_OK;
 }
@@ -139,9 +139,9 @@ static int run(stealing *h, int rank)
     dd_evaluator *evaluator = h->batches->evaluator;
     eqp_loop_result result;
 
-    DD_CHECK(eqp_loop_resize(evaluator->loop, h->list.n));
+    EQP_CHECK(eqp_loop_resize(evaluator->loop, h->list.n));
     h->first = eqp_loop_part(evaluator->loop, rank).first;
-    DD_CHECK(eqp_loop_run(evaluator->loop, &work, &result));
+    EQP_CHECK(eqp_loop_run(evaluator->loop, &work, &result));
     evaluator->helped = result.helped;
     return EQP_OK;
 }
@@ -163,7 +163,7 @@ int dd_runs_add(dd_run **runs, int64_t *n, int64_t *room, dd_run run)
 {
     int64_t low = *n, high = *n, end = run.first + run.n;
 
-    DD_CHECK(eqp_array_reserve(runs, room, *n + 1, sizeof **runs));
+    EQP_CHECK(eqp_array_reserve(runs, room, *n + 1, sizeof **runs));
     /* Finds the runs that it touches; most runs come at the end. */
     while (low > 0 && (*runs)[low - 1].first + (*runs)[low - 1].n >= run.first) {
         low--;
@@ -223,14 +223,14 @@ static int touch_target(maker *m, const dd_target *target, int64_t *cell)
     dd_run runs[DD_GRID_SOURCES];
     int64_t pairs = 0;
 
-    DD_CHECK(touch(m, (dd_run){target->local, 1}));
+    EQP_CHECK(touch(m, (dd_run){target->local, 1}));
     while (target->local >= m->stage->cell_first[*cell + 1]) {
         ++*cell;
     }
     if (target->share >= 0 || m->whole != *cell) {
         const int n = dd_stage_target_runs(m->stage, target, *cell, runs);
         for (int r = 0; r < n; r++) {
-            DD_CHECK(touch(m, runs[r]));
+            EQP_CHECK(touch(m, runs[r]));
             pairs += runs[r].n;
         }
         if (target->share < 0) {
@@ -250,8 +250,9 @@ static int close_iteration(maker *m, dd_iteration iteration, int64_t end)
     dd_iterations *list = m->list;
 
     if (m->pairs > 0) {
-        DD_CHECK(eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of));
-        DD_CHECK(eqp_array_reserve(&list->touch, &list->touch_room, list->ntouches + m->ntouches, sizeof *list->touch));
+        EQP_CHECK(eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of));
+        EQP_CHECK(
+            eqp_array_reserve(&list->touch, &list->touch_room, list->ntouches + m->ntouches, sizeof *list->touch));
         iteration.ntargets = end - iteration.target;
         iteration.touch = list->ntouches;
         iteration.ntouches = m->ntouches;
@@ -280,9 +281,9 @@ static int list_all(maker *m)
             if (end - t >= DD_ITERATION_TARGETS / 2 && stage->target[end].local >= stage->cell_first[cell + 1]) {
                 break;
             }
-            DD_CHECK(touch_target(m, &stage->target[end], &cell));
+            EQP_CHECK(touch_target(m, &stage->target[end], &cell));
         }
-        DD_CHECK(close_iteration(m, iteration, end));
+        EQP_CHECK(close_iteration(m, iteration, end));
     }
     return EQP_OK;
 }

@@ -191,8 +191,8 @@ static int list_shares(const dd_domain *domain, const dd_halo *halo, const dd_gr
     int ranks[DD_GRID_SOURCES];
     const int n = dd_share_ranks(grid, map, node->split, cell, ranks);
 
-    DD_CHECK(eqp_array_reserve(&shares->sent, room, before + n, sizeof *shares->sent));
-    DD_CHECK(eqp_array_reserve(&shares->sent_to, rank_room, before + n, sizeof *shares->sent_to));
+    EQP_CHECK(eqp_array_reserve(&shares->sent, room, before + n, sizeof *shares->sent));
+    EQP_CHECK(eqp_array_reserve(&shares->sent_to, rank_room, before + n, sizeof *shares->sent_to));
     for (int i = 0; i < n; i++) {
         int64_t s = before;
         while (s < shares->nsent && shares->sent_to[s] != ranks[i]) {
@@ -227,8 +227,8 @@ int dd_shares_find(const dd_domain *domain, const dd_halo *halo, const dd_grid *
             code = list_shares(domain, halo, grid, map, i, &room, &rank_room, shares);
         }
     }
-    DD_CHECK(eqp_send_sparse(domain->comm, code, sizeof *shares->sent, shares->nsent, shares->sent_to, shares->sent,
-                             NULL, &shares->n, &shares->share));
+    EQP_CHECK(eqp_send_sparse(domain->comm, code, sizeof *shares->sent, shares->nsent, shares->sent_to, shares->sent,
+                              NULL, &shares->n, &shares->share));
     dd_sort(shares->share, shares->n, sizeof *shares->share, dd_by_2_words);
     return EQP_OK;
 }
@@ -274,8 +274,8 @@ static void mark_sources(const dd_grid *grid, int64_t cell, uint32_t given, uint
 int dd_needs_open(const dd_domain *domain, const dd_grid *grid, dd_needs *needs)
 {
     needs->nwords = (grid->ncells + 63) / 64;
-    DD_CHECK(needs->nwords > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
-    DD_CHECK(eqp_array_create(&needs->mine, needs->nwords, sizeof *needs->mine));
+    EQP_CHECK(needs->nwords > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
+    EQP_CHECK(eqp_array_create(&needs->mine, needs->nwords, sizeof *needs->mine));
     return eqp_array_create(&needs->bits, needs->nwords * domain->nranks, sizeof *needs->bits);
 }
 

@@ -25,7 +25,7 @@ typedef struct end_node {
 /* The cells of the own segments: those of their owners. */
 static int find_cells(const dd_domain *domain, const dd_halo *halo, const dd_stage *stage, int64_t **cell)
 {
-    DD_CHECK(eqp_array_create(cell, stage->nown, sizeof **cell));
+    EQP_CHECK(eqp_array_create(cell, stage->nown, sizeof **cell));
     for (int64_t s = 0; s < stage->nown; s++) {
         const int64_t node = stage->own[s].node;
         (*cell)[s] = s > 0 && stage->own[s - 1].node == node ? (*cell)[s - 1]
@@ -41,8 +41,8 @@ static dd_segment_key own_key(const dd_domain *domain, const dd_stage *stage, in
 
 static int sort_own(const dd_domain *domain, const int64_t *cell, dd_stage *stage, entry **entries)
 {
-    DD_CHECK(eqp_array_create(&stage->own_local, stage->nown, sizeof *stage->own_local));
-    DD_CHECK(eqp_array_create(entries, stage->nown, sizeof **entries));
+    EQP_CHECK(eqp_array_create(&stage->own_local, stage->nown, sizeof *stage->own_local));
+    EQP_CHECK(eqp_array_create(entries, stage->nown, sizeof **entries));
     for (int64_t s = 0; s < stage->nown; s++) {
         (*entries)[s] = (entry){cell[s], own_key(domain, stage, s), s};
     }
@@ -154,13 +154,13 @@ static int plan_routes(const dd_domain *domain, const dd_halo *halo, const eqp_m
 
     own = own == EQP_OK ? find_cells(domain, halo, stage, &cell) : own;
     const int64_t n = own == EQP_OK ? stage->nown : 0;
-    DD_CHECK(dd_needs_begin(domain, n, stage->own, cell, &stage->grid, &stage->shares, &stage->needs));
-    DD_CHECK(dd_field_begin(domain, n, cell, &stage->grid, &stage->field));
+    EQP_CHECK(dd_needs_begin(domain, n, stage->own, cell, &stage->grid, &stage->shares, &stage->needs));
+    EQP_CHECK(dd_field_begin(domain, n, cell, &stage->grid, &stage->field));
     own = own == EQP_OK ? sort_own(domain, cell, stage, entries) : own;
     const int code = dd_field_end(domain, &stage->grid, &stage->field);
     own = own == EQP_OK ? code : own;
-    DD_CHECK(dd_needs_end(&stage->grid, &stage->shares, stage->field.home, &stage->needs));
-    DD_CHECK(make_routes(domain, *entries, own, stage));
+    EQP_CHECK(dd_needs_end(&stage->grid, &stage->shares, stage->field.home, &stage->needs));
+    EQP_CHECK(make_routes(domain, *entries, own, stage));
     dd_needs_free(&stage->needs);
     return EQP_OK;
 }
@@ -169,7 +169,7 @@ static int count_ghosts(dd_stage *stage)
 {
     const eqp_route_view view = eqp_route_arrivals(stage->route);
 
-    DD_CHECK(eqp_array_create(&stage->ghost_first, view.n + 1, sizeof *stage->ghost_first));
+    EQP_CHECK(eqp_array_create(&stage->ghost_first, view.n + 1, sizeof *stage->ghost_first));
     for (int64_t b = 0; b < view.n; b++) {
         const int64_t end = (view.offset[b] + view.bytes[b]) / (int64_t)sizeof(double);
         stage->nghosts += view.bytes[b] / (int64_t)sizeof(bundle);
@@ -201,8 +201,8 @@ static int merge(dd_stage *stage, const void *received, entry **entries, bundle 
     const eqp_route_view view = eqp_route_arrivals(stage->route);
     int64_t room = stage->nown;
 
-    DD_CHECK(eqp_array_create(bundles, stage->nghosts, sizeof **bundles));
-    DD_CHECK(eqp_array_reserve(entries, &room, stage->n, sizeof **entries));
+    EQP_CHECK(eqp_array_create(bundles, stage->nghosts, sizeof **bundles));
+    EQP_CHECK(eqp_array_reserve(entries, &room, stage->n, sizeof **entries));
     for (int64_t b = 0; b < view.n; b++) {
         memcpy(*bundles + stage->ghost_first[b], (const char *)received + view.offset[b], (size_t)view.bytes[b]);
         for (int64_t g = stage->ghost_first[b]; g < stage->ghost_first[b + 1]; g++) {
@@ -217,12 +217,12 @@ static int merge(dd_stage *stage, const void *received, entry **entries, bundle 
 
 static int create_local(dd_stage *stage)
 {
-    DD_CHECK(eqp_array_create(&stage->key, stage->n, sizeof *stage->key));
-    DD_CHECK(eqp_array_create(&stage->source, stage->n, sizeof *stage->source));
-    DD_CHECK(eqp_array_create(&stage->cell_first, stage->grid.ncells + 1, sizeof *stage->cell_first));
-    DD_CHECK(eqp_array_create(&stage->alone, stage->grid.ncells, sizeof *stage->alone));
-    DD_CHECK(eqp_array_create(&stage->ghost_local, stage->nghosts, sizeof *stage->ghost_local));
-    DD_CHECK(eqp_array_create(&stage->ghost_end, stage->nghosts, sizeof *stage->ghost_end));
+    EQP_CHECK(eqp_array_create(&stage->key, stage->n, sizeof *stage->key));
+    EQP_CHECK(eqp_array_create(&stage->source, stage->n, sizeof *stage->source));
+    EQP_CHECK(eqp_array_create(&stage->cell_first, stage->grid.ncells + 1, sizeof *stage->cell_first));
+    EQP_CHECK(eqp_array_create(&stage->alone, stage->grid.ncells, sizeof *stage->alone));
+    EQP_CHECK(eqp_array_create(&stage->ghost_local, stage->nghosts, sizeof *stage->ghost_local));
+    EQP_CHECK(eqp_array_create(&stage->ghost_end, stage->nghosts, sizeof *stage->ghost_end));
     return dd_columns_create(stage->n, &stage->memory, &stage->columns);
 }
 
@@ -268,7 +268,7 @@ static int list_targets(const dd_domain *domain, const entry *entries, dd_stage 
     for (int64_t i = 0; i < stage->n; i++) {
         const int64_t share = share_of(&stage->shares, &entries[i], &next), own = entries[i].source;
         if (share >= 0 || (own >= 0 && domain->network.node[stage->own[own].node].split < 0)) {
-            DD_CHECK(eqp_array_reserve(&stage->target, &room, stage->ntargets + 1, sizeof *stage->target));
+            EQP_CHECK(eqp_array_reserve(&stage->target, &room, stage->ntargets + 1, sizeof *stage->target));
             stage->target[stage->ntargets++] = (dd_target){i, share};
         }
     }
@@ -326,8 +326,8 @@ static int find_ends(dd_stage *stage)
     const eqp_route_view ends = eqp_route_arrivals(stage->ends), segments = eqp_route_arrivals(stage->route);
     DD_FREED end_node *room = NULL;
 
-    DD_CHECK(ends.n == stage->nblocks ? EQP_OK : EQP_ERR_INTERNAL);
-    DD_CHECK(eqp_array_create(&room, 2 * stage->nghosts, sizeof *room));
+    EQP_CHECK(ends.n == stage->nblocks ? EQP_OK : EQP_ERR_INTERNAL);
+    EQP_CHECK(eqp_array_create(&room, 2 * stage->nghosts, sizeof *room));
     for (int64_t b = 0; b < stage->nblocks; b++) {
         const int64_t n = find_in_block(stage, b, ends.offset[b] / DD_END_BYTES, room);
         if (ends.id[b] != segments.id[b] || ends.home[b] != segments.home[b] || ends.bytes[b] != n * DD_END_BYTES) {
@@ -341,11 +341,11 @@ static int take_in(const dd_domain *domain, const dd_halo *halo, const void *rec
 {
     DD_FREED bundle *bundles = NULL;
 
-    DD_CHECK(merge(stage, received, entries, &bundles));
-    DD_CHECK(create_local(stage));
+    EQP_CHECK(merge(stage, received, entries, &bundles));
+    EQP_CHECK(create_local(stage));
     fill_local(domain, halo, *entries, bundles, stage);
     find_alone(stage);
-    DD_CHECK(list_targets(domain, *entries, stage));
+    EQP_CHECK(list_targets(domain, *entries, stage));
     return find_ends(stage);
 }
 
@@ -353,7 +353,7 @@ int dd_stage_open(const dd_domain *domain, const int64_t cells[3], dd_stage *sta
 {
     dd_stage_free(stage);
     dd_grid_init(&stage->grid, domain, cells);
-    DD_CHECK(dd_needs_open(domain, &stage->grid, &stage->needs));
+    EQP_CHECK(dd_needs_open(domain, &stage->grid, &stage->needs));
     return dd_field_open(domain, &stage->grid, &stage->field);
 }
 

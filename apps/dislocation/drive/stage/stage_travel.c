@@ -40,7 +40,7 @@ int dd_stage_finish(const dd_domain *domain, dd_stage *stage)
 {
     const void *received = NULL;
 
-    DD_CHECK(eqp_route_finish(stage->ends, &received));
+    EQP_CHECK(eqp_route_finish(stage->ends, &received));
     const double(*x)[3] = received;
     for (int64_t g = 0; g < stage->nghosts; g++) {
         place(domain, x[stage->ghost_end[g][0]], x[stage->ghost_end[g][1]], stage, stage->ghost_local[g]);
@@ -53,8 +53,8 @@ int dd_stage_refresh(const dd_domain *domain, const dd_halo *halo, dd_stage *sta
     DD_FREED double *out = NULL;
     const int code = stage->code == EQP_OK ? eqp_array_create(&out, 3 * stage->nends, sizeof *out) : stage->code;
 
-    DD_CHECK(eqp_agree(domain->comm, code, NULL));
-    DD_CHECK(dd_stage_start(domain, halo, stage, out));
+    EQP_CHECK(eqp_agree(domain->comm, code, NULL));
+    EQP_CHECK(dd_stage_start(domain, halo, stage, out));
     return dd_stage_finish(domain, stage);
 }
 
@@ -75,7 +75,7 @@ int dd_stage_return(dd_stage *stage, int code, double *mine, double *sum)
     }
     const int started = eqp_route_back_start(stage->route, mine);
     code = eqp_route_back_finish(stage->route, sum);
-    DD_CHECK(code == EQP_ERR_STATE ? started : code); /* nothing was sent: all ranks know why */
+    EQP_CHECK(code == EQP_ERR_STATE ? started : code); /* nothing was sent: all ranks know why */
     for (int64_t i = 0; i < stage->nsend; i++) {
         for (int c = 0; c < 6; c++) {
             stage->columns.force[c][stage->own_local[stage->send[i]]] += sum[6 * i + c];

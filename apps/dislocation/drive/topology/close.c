@@ -30,7 +30,7 @@ static int create_balls(int64_t n, ball_columns *balls)
 {
     double *x = NULL;
 
-    DD_CHECK(eqp_array_create(&x, 4 * n, sizeof *x));
+    EQP_CHECK(eqp_array_create(&x, 4 * n, sizeof *x));
     *balls = (ball_columns){n, {x, x + n, x + 2 * n}, x + 3 * n};
     return EQP_OK;
 }
@@ -119,9 +119,9 @@ static int bins_create(const dd_domain *domain, const ball_columns *balls, doubl
     bins->reach = reach;
     measure(domain, balls, bins);
     choose_widths(balls, bins);
-    DD_CHECK(create_balls(balls->n, &bins->balls));
-    DD_CHECK(eqp_array_create(&bins->place, balls->n, sizeof *bins->place));
-    DD_CHECK(eqp_array_create(&bins->first, bins->n[0] * bins->n[1] * bins->n[2] + 1, sizeof *bins->first));
+    EQP_CHECK(create_balls(balls->n, &bins->balls));
+    EQP_CHECK(eqp_array_create(&bins->place, balls->n, sizeof *bins->place));
+    EQP_CHECK(eqp_array_create(&bins->first, bins->n[0] * bins->n[1] * bins->n[2] + 1, sizeof *bins->first));
     sort(balls, bins);
     return EQP_OK;
 }
@@ -244,7 +244,7 @@ static int append(const dd_domain *domain, const dd_stage *stage, int64_t i, int
     const bool turned = dd_by_2_words(&stage->key[i], &stage->key[j]) > 0;
     const int64_t local[2] = {turned ? j : i, turned ? i : j};
 
-    DD_CHECK(eqp_array_reserve(&closes->pair, &closes->room, closes->n + 1, sizeof *closes->pair));
+    EQP_CHECK(eqp_array_reserve(&closes->pair, &closes->room, closes->n + 1, sizeof *closes->pair));
     dd_close *pair = &closes->pair[closes->n++];
     for (int s = 0; s < 2; s++) {
         pair->tag[2 * s] = stage->key[local[s]].owner;
@@ -278,7 +278,7 @@ static int search(const dd_domain *domain, const dd_stage *stage, const ball_col
             const int64_t j = near[k];
             if (is_charged(runs, nruns, j) && !have_common_node(&stage->key[i], &stage->key[j]) &&
                 are_close(stage, balls, i, j, domain->box, bins->reach)) {
-                DD_CHECK(append(domain, stage, i, j, closes));
+                EQP_CHECK(append(domain, stage, i, j, closes));
             }
         }
     }
@@ -359,7 +359,7 @@ static int find_homes(const dd_domain *domain, int code, dd_closes *closes)
     }
     code = dd_outbox_deliver_own(domain->comm, &out, &asked);
     dd_outbox_fail(&out, code == EQP_OK ? answer_all(domain, &asked, &out) : code);
-    DD_CHECK(dd_outbox_deliver_own(domain->comm, &out, &in));
+    EQP_CHECK(dd_outbox_deliver_own(domain->comm, &out, &in));
     for (const answer *given; (given = dd_inbox_next(&in, sizeof *given)) != NULL;) {
         closes->pair[given->place / 4].home[given->place % 4] = (int)given->home;
     }

@@ -52,7 +52,7 @@ static int run(const dd_operation *operation, dd_patch *patch, void *context, bo
     const dd_tag *base = operation->base, zipped[2] = {base[0], base[2]};
     int code = EQP_ERR_INTERNAL;
 
-    DD_CHECK(dd_slip_begin(&t->slip, patch));
+    EQP_CHECK(dd_slip_begin(&t->slip, patch));
     switch (operation->kind) {
     case DD_TOPOLOGY_SPLIT:
         code = dd_split(patch, t->rules, t->mover, base[0], done);
@@ -82,7 +82,7 @@ static int run(const dd_operation *operation, dd_patch *patch, void *context, bo
 
 static int want(topology *t, dd_operation operation)
 {
-    DD_CHECK(eqp_array_reserve(&t->wanted, &t->room, t->n + 1, sizeof *t->wanted));
+    EQP_CHECK(eqp_array_reserve(&t->wanted, &t->room, t->n + 1, sizeof *t->wanted));
     operation.key = eqp_random_bits(t->step, (uint64_t)operation.kind, (uint64_t)operation.nbase);
     for (int b = 0; b < operation.nbase; b++) {
         operation.key = eqp_random_bits(operation.key, operation.base[b], (uint64_t)b);
@@ -159,7 +159,7 @@ static int want_zips(topology *t, const candidate *c)
 {
     for (int i = 0; i < c->node->narms; i++) {
         for (int j = 0; j < i; j++) {
-            DD_CHECK(want_zip(t, c, i, j));
+            EQP_CHECK(want_zip(t, c, i, j));
         }
     }
     return EQP_OK;
@@ -171,7 +171,7 @@ static int want_collisions(topology *t)
         dd_operation operation = {.kind = DD_TOPOLOGY_COLLIDE, .nbase = 4, .nnew = 1, .neighbours = true};
         memcpy(operation.base, t->closes->pair[i].tag, sizeof operation.base);
         memcpy(operation.home, t->closes->pair[i].home, sizeof operation.home);
-        DD_CHECK(want(t, operation));
+        EQP_CHECK(want(t, operation));
     }
     return EQP_OK;
 }
@@ -210,7 +210,7 @@ static int want_refining(topology *t, const candidate *c)
         reach(t, c, k, along);
         add_base(t, node, node->tag < arm->tag ? NULL : arm, &operation); /* owner first, whichever end asks */
         add_base(t, node, node->tag < arm->tag ? arm : NULL, &operation);
-        DD_CHECK(dd_wants_refine(t->rules, dd_v3_length(along), bend) ? want(t, operation) : EQP_OK);
+        EQP_CHECK(dd_wants_refine(t->rules, dd_v3_length(along), bend) ? want(t, operation) : EQP_OK);
     }
     return EQP_OK;
 }
@@ -228,9 +228,9 @@ enum { PHASES = sizeof phases / sizeof phases[0] };
 
 static int list_phase(topology *t, int phase)
 {
-    DD_CHECK(phases[phase].once != NULL ? phases[phase].once(t) : EQP_OK);
+    EQP_CHECK(phases[phase].once != NULL ? phases[phase].once(t) : EQP_OK);
     for (int64_t p = 0; p < t->domain->network.n; p++) {
-        DD_CHECK(phases[phase].node(t, &(candidate){&t->domain->network.node[p], t->halo.place + t->halo.first[p]}));
+        EQP_CHECK(phases[phase].node(t, &(candidate){&t->domain->network.node[p], t->halo.place + t->halo.first[p]}));
     }
     return EQP_OK;
 }
@@ -242,7 +242,7 @@ static int look(topology *t, int code, int from, int64_t *first, double *any, in
     double number[EQP_MEET_SUMS] = {0.0};
 
     dd_halo_free(&t->halo);
-    DD_CHECK(dd_halo_create(t->domain, DD_MOVING, code, &t->halo));
+    EQP_CHECK(dd_halo_create(t->domain, DD_MOVING, code, &t->halo));
     t->n = 0;
     for (int p = from; p < PHASES; p++) {
         first[p] = t->n;
@@ -253,7 +253,7 @@ static int look(topology *t, int code, int from, int64_t *first, double *any, in
     for (int i = 0; i < nsums; i++) {
         number[PHASES + i] = sum[i];
     }
-    DD_CHECK(eqp_meet(t->domain->comm, code, 0, NULL, PHASES + nsums, number));
+    EQP_CHECK(eqp_meet(t->domain->comm, code, 0, NULL, PHASES + nsums, number));
     memcpy(any, number, PHASES * sizeof *any);
     for (int i = 0; i < nsums; i++) {
         sum[i] = number[PHASES + i];
@@ -268,8 +268,8 @@ static int carry_out(topology *t, int *from, const int64_t *first, const double 
         const int p = *from;
         dd_transact_counts counts = {.done = 0};
         if (any[p] > 0) {
-            DD_CHECK(dd_transact(t->domain, first[p + 1] - first[p], t->n > 0 ? t->wanted + first[p] : NULL, ROUNDS,
-                                 run, t, &counts, t->message));
+            EQP_CHECK(dd_transact(t->domain, first[p + 1] - first[p], t->n > 0 ? t->wanted + first[p] : NULL, ROUNDS,
+                                  run, t, &counts, t->message));
             t->own.lost += counts.lost;
             *changed = counts.done > 0;
         }
@@ -287,7 +287,7 @@ static int sum_up(const topology *t, dd_topology_counts *counts, double area[9])
         sum[k] = (double)t->own.done[k];
     }
     memcpy(sum + AREA, t->area, sizeof t->area);
-    DD_CHECK(eqp_sum_double(t->domain->comm, AREA + 9, sum));
+    EQP_CHECK(eqp_sum_double(t->domain->comm, AREA + 9, sum));
     for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
         counts->done[k] = (int64_t)sum[k];
     }

@@ -49,7 +49,7 @@ static int by_priority(const void *left, const void *right)
 
 static int add_member(transaction *t, int64_t entry, int64_t order, dd_tag tag, int home)
 {
-    DD_CHECK(eqp_array_reserve(&t->member, &t->member_room, t->nmembers + 1, sizeof *t->member));
+    EQP_CHECK(eqp_array_reserve(&t->member, &t->member_room, t->nmembers + 1, sizeof *t->member));
     t->member[t->nmembers++] = (member){.entry = entry, .order = order, .tag = tag, .home = home};
     return EQP_OK;
 }
@@ -60,7 +60,7 @@ static int consult(transaction *t, dd_outbox *out, int (*answer)(transaction *t,
 {
     DD_FREED_BY(dd_inbox_free) dd_inbox asked = {0};
 
-    DD_CHECK(dd_outbox_deliver(t->domain->comm, out, &asked));
+    EQP_CHECK(dd_outbox_deliver(t->domain->comm, out, &asked));
     dd_outbox_fail(out, answer(t, &asked, out));
     return dd_outbox_pass(t->domain->comm, out, read, t);
 }
@@ -103,7 +103,7 @@ static int read_answers(void *user, dd_inbox *in)
         }
         const dd_arm *arm = dd_inbox_next(in, (size_t)given->narms * sizeof *arm);
         for (int k = 0; k < given->narms; k++) {
-            DD_CHECK(add_member(t, given->entry, ((int64_t)(given->base + 1) << 32) + k, arm[k].tag, arm[k].home));
+            EQP_CHECK(add_member(t, given->entry, ((int64_t)(given->base + 1) << 32) + k, arm[k].tag, arm[k].home));
         }
     }
     return EQP_OK;
@@ -193,7 +193,7 @@ static int read_verdicts(void *user, dd_inbox *in)
     for (const verdict *given; (given = dd_inbox_next(in, sizeof *given)) != NULL;) {
         member *of = &t->member[given->member];
         if (given->granted) {
-            DD_CHECK(dd_inbox_read_node(in, &of->node));
+            EQP_CHECK(dd_inbox_read_node(in, &of->node));
             of->node.home = of->home;
         } else {
             t->entry[of->entry].state = ENTRY_LOST;
@@ -220,7 +220,7 @@ static int read_operations(void *user, dd_inbox *in)
     transaction *t = user;
     const int64_t n = in->n * (int64_t)sizeof *in->word / (int64_t)sizeof(dd_operation);
 
-    DD_CHECK(eqp_array_create(&t->entry, n, sizeof *t->entry));
+    EQP_CHECK(eqp_array_create(&t->entry, n, sizeof *t->entry));
     for (int64_t i = 0; i < n; i++) {
         t->entry[i].operation = *(const dd_operation *)dd_inbox_next(in, sizeof(dd_operation));
     }
@@ -257,7 +257,7 @@ static dd_tag tag_behind(dd_tag tag, int64_t number)
 
 static int tickets_of(const transaction *t, int64_t *n, ticket **mine)
 {
-    DD_CHECK(eqp_array_create(mine, t->n, sizeof **mine));
+    EQP_CHECK(eqp_array_create(mine, t->n, sizeof **mine));
     for (int64_t i = 0; i < t->n; i++) {
         if (t->entry[i].state == ENTRY_WAITING && t->entry[i].operation.nnew > 0) {
             (*mine)[(*n)++] = (ticket){t->entry[i].operation, i, t->domain->rank};
@@ -273,8 +273,8 @@ static int number(transaction *t)
     DD_FREED ticket *all = NULL;
     int64_t n = 0, total = 0, reserved = 0;
 
-    DD_CHECK(eqp_agree(t->domain->comm, tickets_of(t, &n, &mine), NULL));
-    DD_CHECK(eqp_gather_records(t->domain->comm, sizeof *mine, n, mine, &total, &all));
+    EQP_CHECK(eqp_agree(t->domain->comm, tickets_of(t, &n, &mine), NULL));
+    EQP_CHECK(eqp_gather_records(t->domain->comm, sizeof *mine, n, mine, &total, &all));
     dd_sort(all, total, sizeof *all, by_priority);
     for (int64_t i = 0; i < total; i++) {
         if (all[i].rank == t->domain->rank) {
@@ -399,14 +399,14 @@ static int apply_results(void *user, dd_inbox *in)
             }
             continue;
         }
-        DD_CHECK(dd_inbox_read_node(in, &node));
+        EQP_CHECK(dd_inbox_read_node(in, &node));
         node.home = domain->rank;
         if (place >= 0) {
             dd_node_free(&network->node[place]);
             network->node[place] = node;
             node = (dd_node){0};
         } else {
-            DD_CHECK(dd_network_add(network, &node));
+            EQP_CHECK(dd_network_add(network, &node));
         }
     }
     return EQP_OK;
@@ -436,7 +436,7 @@ static int count(const transaction *t, dd_transact_counts *counts)
         number[0] += t->entry[i].state == ENTRY_DONE;
         number[1] += t->entry[i].state == ENTRY_LOST;
     }
-    DD_CHECK(eqp_sum_int64(t->domain->comm, 2, number));
+    EQP_CHECK(eqp_sum_int64(t->domain->comm, 2, number));
     *counts = (dd_transact_counts){.done = number[0], .lost = number[1]};
     return EQP_OK;
 }
