@@ -193,6 +193,7 @@ TEST(dividing_survives_failing_allocations)
     SKIP_IF(!failing_malloc_works);
     for (eqp_speeds_kind kind = EQP_SPEEDS_CONSTANT; kind <= EQP_SPEEDS_AKIMA; kind++) {
         int64_t k = 0;
+        int info = 0;
 
         for (;; k++) {
             int64_t share[3] = {-1, -1, -1};
@@ -209,12 +210,13 @@ TEST(dividing_survives_failing_allocations)
             eqp_speeds_free(speeds);
             if (!failures) {
                 assert_ok(code);
+                info = result.hybrj_info;
                 break;
             }
             assert_int_equal(code, EQP_ERR_MEMORY);
             assert_true(share[0] == -1 && share[1] == -1 && share[2] == -1 && result.evaluations == -7);
         }
-        assert_true(k >= 7);
+        assert_true(k >= (info != 0 ? 10 : 7)); /* hybrj allocates, too, where it is built */
     }
 }
 
