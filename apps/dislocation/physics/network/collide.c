@@ -386,19 +386,17 @@ double dd_point_distance2(const double point[3], const double b1[3], const doubl
 double dd_segments_distance2(const double a1[3], const double a2[3], const double b1[3], const double b2[3], double *s,
                              double *t)
 {
-    const double *end[4] = {a1, a2, b1, b2};
-    double u[3], v[3], w[3], at, best = 0.0;
-
+    double u[3], v[3], w[3], at[4];
     /* The border: each end against the other segment. */
-    for (int k = 0; k < 4; k++) {
-        const double distance2 =
-            k < 2 ? dd_point_distance2(end[k], b1, b2, &at) : dd_point_distance2(end[k], a1, a2, &at);
-        if (k == 0 || distance2 < best) {
-            best = distance2;
-            *s = k < 2 ? k : at;
-            *t = k < 2 ? at : k - 2;
-        }
-    }
+    const double border[4] = {dd_point_distance2(a1, b1, b2, &at[0]), dd_point_distance2(a2, b1, b2, &at[1]),
+                              dd_point_distance2(b1, a1, a2, &at[2]), dd_point_distance2(b2, a1, a2, &at[3])};
+    int k = border[1] < border[0] ? 1 : 0;
+
+    k = border[2] < border[k] ? 2 : k;
+    k = border[3] < border[k] ? 3 : k;
+    *s = k < 2 ? k : at[k];
+    *t = k < 2 ? at[k] : k - 2;
+    double best = border[k];
     dd_v3_minus(a2, a1, u);
     dd_v3_minus(b2, b1, v);
     dd_v3_minus(b1, a1, w);
