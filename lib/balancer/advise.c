@@ -44,9 +44,7 @@ int eqp_balancer_learn(eqp_balancer *balancer, const eqp_timings *timings)
     eqp_timings *none = NULL;
     int code;
 
-    if (balancer == NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(balancer == NULL, EQP_ERR_ARGUMENT);
     code = timings == NULL ? eqp_timings_create(balancer->model.nkinds, &none) : EQP_OK;
     EQP_TRY(eqp_agree(balancer->comm, code, NULL));
     EQP_TRY(eqp__costs_learn(&balancer->costs, balancer->comm, timings != NULL ? timings : none,
@@ -427,9 +425,7 @@ int eqp_balancer_renew(eqp_balancer *balancer, int64_t left, eqp_advice *advice,
 
 int eqp_balancer_advise(eqp_balancer *balancer, int64_t left, eqp_advice *advice, eqp_message *message)
 {
-    if (balancer == NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(balancer == NULL, EQP_ERR_ARGUMENT);
     balancer->left = left > 0 ? left : 0;
     eqp_policy_action wanted;
     const eqp__late_due due = next_call(balancer, &wanted);
@@ -451,9 +447,7 @@ int eqp_balancer_begin(eqp_balancer *balancer, eqp_advice *advice, eqp_message *
     eqp_new_map found = {.map = NULL};
     int code;
 
-    if (b == NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(b == NULL, EQP_ERR_ARGUMENT);
     EQP_TRY(agree_on_call(b, advice, 0));
     *advice = (eqp_advice){.action = EQP_KEEP};
     eqp_map_options options = {.method = eqp_method_find("count"),

@@ -86,8 +86,7 @@ static void grained_free(grained *g)
     for (int i = 0; g->of != NULL && i < g->ngrains; i++) {
         free(g->of[i]);
     }
-    free((void *)g->of);
-    free(g->kept);
+    EQP__FREE((void *)g->of, g->kept);
 }
 
 static int grained_create(const eqp_balancer *b, const eqp_comparison *comparison, grained *g)
@@ -96,8 +95,7 @@ static int grained_create(const eqp_balancer *b, const eqp_comparison *compariso
 
     *g = (grained){
         .comparison = comparison, .ngrains = b->problem.ngrains, .nrows = comparison->ncounts * comparison->nchoices};
-    EQP_TRY(eqp_array_create(&g->of, g->ngrains, sizeof *g->of));
-    EQP_TRY(eqp_array_create(&g->kept, g->nrows, sizeof *g->kept));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(g->of, g->ngrains), EQP__ARRAY(g->kept, g->nrows)));
 done:
     return eqp_agree(b->comm, code, NULL);
 }
@@ -188,9 +186,7 @@ int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *given, eq
     eqp_names home = {.n = 0};
     int code;
 
-    if (b == NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(b == NULL, EQP_ERR_ARGUMENT);
     message = message != NULL ? message : &own;
     code = comparison != NULL && rows != NULL && can_compare(b, comparison, message) ? EQP_OK : EQP_ERR_ARGUMENT;
     EQP_TRY(eqp__agree_alike(b->comm, code, code == EQP_OK ? print_comparison(comparison) : 0));

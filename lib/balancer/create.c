@@ -25,9 +25,7 @@ int eqp_balancer_options_init(eqp_balancer_options *options, size_t size)
                                   .plan = EQP_EXCHANGE_PLAN_DEFAULTS,
                                   .network = EQP_NETWORK_DEFAULTS};
 
-    if (options == NULL || size < sizeof usual.size || size > sizeof usual) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(options == NULL || size < sizeof usual.size || size > sizeof usual, EQP_ERR_ARGUMENT);
     usual.method = (eqp_choice){
         .word = "auto", .method = &eqp__method_auto, .options = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}};
     memcpy(options, &usual, size);
@@ -45,8 +43,7 @@ void eqp_balancer_free(eqp_balancer *balancer)
         eqp__rank_noise_free(&balancer->noise);
         eqp__hindsight_free(balancer->hindsight);
         eqp_map_free(balancer->map);
-        free(balancer->placement);
-        free(balancer->row);
+        EQP__FREE(balancer->placement, balancer->row);
         eqp_comm_free(&balancer->comm);
         free(balancer);
     }
@@ -91,9 +88,7 @@ static int take_problem(eqp_balancer *b, const eqp_problem *given, eqp_message *
     const eqp_problem *const problem = &b->problem;
 
     b->problem = eqp_problem_defaults();
-    if (eqp_struct_take(&b->problem, given, EQP_STRUCT_UP_TO(eqp_problem, grain)) != EQP_OK) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(eqp_struct_take(&b->problem, given, EQP_STRUCT_UP_TO(eqp_problem, grain)) != EQP_OK, EQP_ERR_ARGUMENT);
     const int nkinds = problem->nkinds > 0 ? problem->nkinds : 1;
     bool can_be = holds(problem->survey != NULL, "problem: there is no survey", message) &&
                   holds(problem->nkinds >= 0 && nkinds <= EQP_COST_KINDS, "problem: nkinds is out of range", message) &&

@@ -78,10 +78,9 @@ static int gather_rows(eqp_balancer *b, const eqp_work *work, size_t bytes, char
 {
     const int ndoubles = (int)(bytes / sizeof(double));
 
-    if (EQP__WAITS(MPI_Allgather(work->row, ndoubles, MPI_DOUBLE, rows, ndoubles, MPI_DOUBLE, b->comm)) !=
-        MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(EQP__WAITS(MPI_Allgather(work->row, ndoubles, MPI_DOUBLE, rows, ndoubles, MPI_DOUBLE, b->comm)) !=
+                     MPI_SUCCESS,
+                 EQP_ERR_MPI);
     for (int r = 0; r < b->nranks; r++) {
         memcpy(&b->row[r], rows + (size_t)r * bytes, sizeof *b->row);
     }
@@ -565,9 +564,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step 
     const bool can_tell = step == NULL || step->size == 0 || step->size >= offsetof(eqp_step, rebalanced);
     int code = can_be(work) && can_tell && work->code <= 0 ? work->code : EQP_ERR_ARGUMENT;
 
-    if (b == NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(b == NULL, EQP_ERR_ARGUMENT);
     code = code == EQP_OK && !can_be_phases(b, work) ? EQP_ERR_ARGUMENT : code;
     if (code == EQP_OK) {
         bytes = work->row_bytes > 0 ? work->row_bytes : bytes;

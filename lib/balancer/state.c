@@ -90,9 +90,7 @@ int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes)
     head h;
     int code;
 
-    if (b == NULL || size == NULL || bytes == NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(b == NULL || size == NULL || bytes == NULL, EQP_ERR_ARGUMENT);
     fill_head(b, &h);
     EQP_TRY(eqp_array_create(&made, (int64_t)bytes_of(&h), 1));
     eqp__cursor head_at = {made, false}, c = {made + sizeof h, false};
@@ -268,16 +266,10 @@ int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes)
     head h;
     int code = EQP_OK;
 
-    if (b == NULL || bytes == NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (size < sizeof h + EQP__SEAL || !eqp__sealed(bytes, size)) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(b == NULL || bytes == NULL, EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(size < sizeof h + EQP__SEAL || !eqp__sealed(bytes, size), EQP_ERR_FORMAT);
     memcpy(&h, bytes, sizeof h);
-    if (!can_be_head(b, &h, size) || !can_be_ranks(at + sizeof h, h.nranks)) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(!can_be_head(b, &h, size) || !can_be_ranks(at + sizeof h, h.nranks), EQP_ERR_FORMAT);
     if (h.nranks == b->nranks && strcmp(h.word, b->options.method.word) == 0) {
         eqp__cursor c = {(unsigned char *)(uintptr_t)at + sizeof h, true};
         eqp__cursor table = {c.at + (size_t)h.nranks * RANK_BYTES, true};

@@ -173,14 +173,11 @@ int eqp_lazy_offer(eqp_lazy *lazy, int64_t step, size_t bytes, const void *data)
 {
     int code;
 
-    if (lazy == NULL || lazy->serves || step < 0 || bytes > INT_MAX - sizeof(eqp__lazy_note) ||
-        (lazy->client.n == 0 && lazy->make == NULL)) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(lazy == NULL || lazy->serves || step < 0 || bytes > INT_MAX - sizeof(eqp__lazy_note) ||
+                     (lazy->client.n == 0 && lazy->make == NULL),
+                 EQP_ERR_ARGUMENT);
     eqp__lazy_client *const client = &lazy->client;
-    if (client->state.phase != EQP_LAZY_IDLE) {
-        return EQP_ERR_STATE;
-    }
+    EQP__FAIL_IF(client->state.phase != EQP_LAZY_IDLE, EQP_ERR_STATE);
     happen(lazy, EQP_LAZY_ON_OFFER);
     client->generation++;
     client->at = step;
@@ -289,9 +286,7 @@ static int take_news(eqp_lazy *lazy)
         }
         eqp__lazy_rest(&pause);
     }
-    if (!done) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(!done, EQP_ERR_MPI);
     (void)eqp__lazy_agreed(lazy, lazy->least);
     return EQP_OK;
 }
@@ -300,9 +295,7 @@ int eqp_lazy_poll(eqp_lazy *lazy, int64_t step, eqp_lazy_phase *news)
 {
     int code = EQP_OK;
 
-    if (lazy == NULL || lazy->serves) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(lazy == NULL || lazy->serves, EQP_ERR_ARGUMENT);
     if (lazy->polling != MPI_REQUEST_NULL) { /* all ranks started it one step ago */
         EQP_TRY(take_news(lazy));
     }
@@ -325,9 +318,7 @@ done:
 
 int eqp_lazy_take(eqp_lazy *lazy, eqp_lazy_parcel *answer)
 {
-    if (lazy == NULL || answer == NULL || lazy->serves) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(lazy == NULL || answer == NULL || lazy->serves, EQP_ERR_ARGUMENT);
     eqp__lazy_client *const client = &lazy->client;
     EQP__CHECK(eqp__lazy_next(&client->state, EQP_LAZY_ON_TAKE));
     if (client->code != EQP_OK) {

@@ -295,10 +295,7 @@ static int follow_labels(eqp_balancer *b, const eqp_names *home, const eqp_place
     *placement = made;
     made = NULL;
 done:
-    free(made);
-    free(f.address);
-    free(f.of);
-    free(f.heard);
+    EQP__FREE(made, f.address, f.of, f.heard);
     return code;
 }
 

@@ -61,9 +61,7 @@ int eqp__lazy_receive(MPI_Comm comm, int from, int tag, eqp__lazy_letter *letter
     MPI_Status status;
     int come = 0, bytes = 0;
 
-    if (MPI_Iprobe(from, tag, comm, &come, &status) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Iprobe(from, tag, comm, &come, &status) != MPI_SUCCESS, EQP_ERR_MPI);
     if (!come) {
         return EQP_OK;
     }
@@ -85,9 +83,7 @@ int eqp__lazy_done(eqp__lazy_letter *letter, bool *done)
     int flag = 0;
 
     *done = false;
-    if (MPI_Test(&letter->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(MPI_Test(&letter->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS, EQP_ERR_MPI);
     *done = flag != 0;
     return EQP_OK;
 }

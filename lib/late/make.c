@@ -37,10 +37,7 @@ typedef struct gathered {
 
 static void gathered_free(gathered *g)
 {
-    free(g->offer);
-    free(g->front);
-    free(g->speeds);
-    free(g->location);
+    EQP__FREE(g->offer, g->front, g->speeds, g->location);
     eqp__names_free(&g->names);
     eqp__survey_release(&g->survey);
     eqp_map_free(g->table);
@@ -108,8 +105,7 @@ static int gather_names(gathered *g)
     for (int64_t i = 0; i < g->n; i++) {
         g->names.n += g->offer[i].head.nnames;
     }
-    EQP_TRY(eqp_array_create(&g->names.key, g->names.n, sizeof *g->names.key));
-    EQP_TRY(eqp_array_create(&g->names.present, g->names.n, sizeof *g->names.present));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(g->names.key, g->names.n), EQP__ARRAY(g->names.present, g->names.n)));
     for (int64_t i = 0, at = 0; i < g->n; i++) {
         const eqp__late_offer *o = &g->offer[i];
         eqp__cursor c = {(unsigned char *)(uintptr_t)o->names, true};
@@ -134,13 +130,11 @@ static int read_owner(const gathered *g, int nranks, const eqp__late_offer *o, e
         all[o->word[k]] = some[k];
     }
     memcpy(owner, all, sizeof *owner);
-    if (owner->home < 0 || owner->home >= nranks || owner->at_home < 0 || owner->npins < 0 || owner->ntiles < 0) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(owner->home < 0 || owner->home >= nranks || owner->at_home < 0 || owner->npins < 0 ||
+                     owner->ntiles < 0,
+                 EQP_ERR_FORMAT);
     for (int k = 0; k < o->head.costs.fit.nkinds; k++) {
-        if (owner->count[k] < 0) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(owner->count[k] < 0, EQP_ERR_DATA);
     }
     const location *s = &g->location[owner->home];
     owner->at_home += s->first;
@@ -194,9 +188,8 @@ static int take_front(gathered *g, MPI_Comm comm, int nranks)
     if (rank == 0) {
         g->head = g->offer[0].head; /* the first balancer holds rank 0's offer */
     }
-    if (comm != MPI_COMM_NULL && MPI_Bcast(&g->head, (int)sizeof g->head, MPI_BYTE, 0, comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
+    EQP__FAIL_IF(comm != MPI_COMM_NULL && MPI_Bcast(&g->head, (int)sizeof g->head, MPI_BYTE, 0, comm) != MPI_SUCCESS,
+                 EQP_ERR_MPI);
     code = eqp_array_create(&g->front, h->front, 1);
     code = code == EQP_OK ? eqp_array_create(&g->speeds, h->nspeeds + h->nfactors + h->nbase, sizeof *g->speeds) : code;
     EQP_TRY(agreed(comm, code));
@@ -346,9 +339,7 @@ static int place(const eqp_owners *owners, const int *part, int64_t nhome, eqp_p
     }
     for (int64_t o = 0; o < owners->n; o++) {
         const int64_t at = owners->owner[o].at_home;
-        if (at < 0 || at >= nhome || placement[at].home >= 0) {
-            return EQP_ERR_DATA;
-        }
+        EQP__FAIL_IF(at < 0 || at >= nhome || placement[at].home >= 0, EQP_ERR_DATA);
         placement[at] = (eqp_placement){part[o], part[o]};
     }
     return owners->n == nhome ? EQP_OK : EQP_ERR_DATA;

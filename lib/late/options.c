@@ -94,9 +94,7 @@ int eqp_lazy_options_parse(const char *text, eqp_lazy_options *options, eqp_mess
     char name[WORD], value[WORD];
     int code;
 
-    if (text == NULL || options == NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(text == NULL || options == NULL, EQP_ERR_ARGUMENT);
     text = cut(text, ":", name);
     EQP_TRY(read_mode(name, &read, message));
     if (*text == ':' && read.mode == EQP_LAZY_NONE) {
@@ -219,9 +217,7 @@ int eqp_lazy_decide(const eqp_lazy_model *model, int nranks, bool thread, eqp_la
     eqp_lazy_model asked;
     int code;
 
-    if (model == NULL || options == NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(model == NULL || options == NULL, EQP_ERR_ARGUMENT);
     asked = *model;
     asked.spare = thread && model->spare;
     asked.mended = options->repair != 0;

@@ -184,13 +184,9 @@ int eqp__late_offer_read(const eqp_lazy_parcel *parcel, int nranks, eqp__late_of
     const unsigned char *at = parcel->data;
     eqp__late_head *h = &offer->head;
 
-    if (parcel->bytes < sizeof *h) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(parcel->bytes < sizeof *h, EQP_ERR_FORMAT);
     memcpy(h, at, sizeof *h);
-    if (!can_be_head(h, nranks, (int64_t)(parcel->bytes - sizeof *h))) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(!can_be_head(h, nranks, (int64_t)(parcel->bytes - sizeof *h)), EQP_ERR_FORMAT);
     offer->rank = parcel->rank;
     offer->nwords = eqp__late_words(h, offer->word);
     offer->front = at + sizeof *h;
@@ -259,13 +255,9 @@ int eqp__late_answer_read(const eqp_lazy_parcel *parcel, int nranks, int64_t nho
 {
     int code = EQP_OK;
 
-    if (parcel->bytes < sizeof *answer) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(parcel->bytes < sizeof *answer, EQP_ERR_FORMAT);
     memcpy(answer, parcel->data, sizeof *answer);
-    if (!can_be_answer(answer, nhome, parcel->bytes - sizeof *answer)) {
-        return EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(!can_be_answer(answer, nhome, parcel->bytes - sizeof *answer), EQP_ERR_FORMAT);
     if (!answer->kept) {
         eqp__cursor c = {(unsigned char *)parcel->data + sizeof *answer, true};
         EQP_TRY(eqp__table_read(&c, &answer->table, nranks, &found->map));

@@ -36,11 +36,7 @@ typedef struct late_repair {
 static void late_repair_free(late_repair *m)
 {
     eqp__owners_free(&m->owners);
-    free(m->seconds);
-    free(m->shared);
-    free(m->load);
-    free(m->fixed);
-    free(m->tried);
+    EQP__FREE(m->seconds, m->shared, m->load, m->fixed, m->tried);
 }
 
 static double mean_of(int nparts, const double *load)
@@ -142,8 +138,7 @@ static int make_room(const eqp_balancer *b, late_repair *m, eqp__address **addre
 
     EQP_TRY(eqp_array_create(address, n, sizeof **address));
     EQP_TRY(eqp_array_create(heard, n, sizeof **heard));
-    EQP_TRY(eqp_array_create(&m->seconds, n, sizeof *m->seconds));
-    EQP_TRY(eqp_array_create(&m->shared, n, sizeof *m->shared));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(m->seconds, n), EQP__ARRAY(m->shared, n)));
     for (int i = 0; i < 3; i++) {
         EQP_TRY(eqp_array_create(of_parts[i], b->nparts, sizeof(double)));
     }
@@ -169,8 +164,7 @@ static int late_repair_open(eqp_balancer *b, const eqp_names *home, const eqp_ma
     EQP_TRY(eqp__placements_fetch(b->comm, code, m->owners.n, address, home->n, found->placement, heard));
     EQP_TRY(weigh(b, found->map, heard, m));
 done:
-    free(address);
-    free(heard);
+    EQP__FREE(address, heard);
     return code;
 }
 

@@ -146,13 +146,9 @@ void eqp__lazy_server_free(eqp__lazy_server *server)
 {
     if (server != NULL) {
         for (int64_t i = 0; i < server->n; i++) {
-            free(server->source[i].held.bytes);
-            free(server->answer[i].data);
+            EQP__FREE(server->source[i].held.bytes, server->answer[i].data);
         }
-        free(server->offer);
-        free(server->answer);
-        free(server->source);
-        free(server);
+        EQP__FREE(server->offer, server->answer, server->source, server);
     }
 }
 
@@ -370,9 +366,7 @@ int eqp_lazy_serve(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user)
     long pause = 0;
     int code = EQP_OK;
 
-    if (lazy == NULL || make == NULL || !lazy->serves) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(lazy == NULL || make == NULL || !lazy->serves, EQP_ERR_ARGUMENT);
     for (bool moved = false; moved || !eqp__lazy_server_ends(lazy);) { /* offers are processed before the leave that
                                                                           follows */
         moved = false;

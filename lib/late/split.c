@@ -33,9 +33,7 @@ eqp_lazy_options eqp__lazy_settings(const eqp_lazy *lazy)
 
 int eqp_lazy_host(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user)
 {
-    if (lazy == NULL || make == NULL || lazy->serves) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(lazy == NULL || make == NULL || lazy->serves, EQP_ERR_ARGUMENT);
     lazy->make = make;
     lazy->user = user;
     return EQP_OK;
@@ -144,9 +142,7 @@ static int set_client(eqp_lazy *lazy, int64_t n, bool whole)
     eqp__lazy_client *const client = &lazy->client;
     int code;
 
-    EQP_TRY(eqp_array_create(&client->to, n, sizeof *client->to));
-    EQP_TRY(eqp_array_create(&client->out, n, sizeof *client->out));
-    EQP_TRY(eqp_array_create(&client->leaving, n, sizeof *client->leaving));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(client->to, n), EQP__ARRAY(client->out, n), EQP__ARRAY(client->leaving, n)));
     for (int64_t i = 0; i < n; i++) {
         client->out[i] = (eqp__lazy_letter){NULL, MPI_REQUEST_NULL};
     }
@@ -214,9 +210,7 @@ static int divide(eqp_lazy *lazy, MPI_Comm *mine)
     lazy->node = process[rank].node;
     lazy->process = lazy->serves ? process[rank] : process[lazy->client.server];
 done:
-    free(place);
-    free(serves);
-    free(process);
+    EQP__FREE(place, serves, process);
     return code;
 }
 
@@ -281,12 +275,7 @@ static void lazy_free(eqp_lazy *lazy)
         eqp__lazy_worker_free(lazy->server->worker);
     }
     eqp__lazy_server_free(lazy->server);
-    free(client->to);
-    free(client->out);
-    free(client->leaving);
-    free(client->answer.bytes);
-    free(client->mine.data);
-    free(client->room);
+    EQP__FREE(client->to, client->out, client->leaving, client->answer.bytes, client->mine.data, client->room);
     eqp_comm_free(&lazy->mine);
     eqp_comm_free(&lazy->talk);
     free(lazy);
@@ -385,9 +374,7 @@ static bool part(eqp_lazy *lazy)
 
 int eqp_lazy_leave(eqp_lazy **lazy, bool *lost)
 {
-    if (lazy == NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP__FAIL_IF(lazy == NULL, EQP_ERR_ARGUMENT);
     eqp_lazy *const leaving = *lazy;
     int gone = 0;
 
