@@ -130,14 +130,11 @@ static int add_light(struct builder *b, int64_t owner, int64_t id, int64_t count
 
 static int add_whole(struct builder *b, int64_t owner, int64_t count, int64_t weight, int64_t base, int64_t *unit)
 {
-    int code;
-
-    EQP_TRY(eqp__units_append(b->units, (base << EQP_UNIT_SUB_BITS) | 1, owner, unit));
+    EQP_CHECK(eqp__units_append(b->units, (base << EQP_UNIT_SUB_BITS) | 1, owner, unit));
     b->units->unit[*unit].weight = weight;
     b->units->unit[*unit].interactions = count;
     b->units->owner_unit[owner] = *unit;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Turns the splitter's cells into units. An owner with a single cell stays whole. */

@@ -95,13 +95,10 @@ static bool equal(int dim, const double *a, const double *b)
 
 static int add_cell(struct eqp__splitter *s, const double *centroid)
 {
-    int code;
-
-    EQP_TRY(reserve(s, s->n + 1));
+    EQP_CHECK(reserve(s, s->n + 1));
     memcpy(centroid_of(s, s->n), centroid, (size_t)s->dim * sizeof *centroid);
     s->n++;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int sample_drawn(void *context, const struct eqp__chunk *chunk)

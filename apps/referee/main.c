@@ -253,18 +253,14 @@ done:
 /* On rank 0. */
 static int write_all(const referee *r, const rf_result *result, const char *command, eqp_message *message)
 {
-    int code = EQP_OK;
-
     app_signals_keep(); /* completes the present file */
     if (r->settings.run.map != NULL) {
-        EQP_TRY(rf_result_map(result, message));
+        EQP_CHECK(rf_result_map(result, message));
     }
     if (r->settings.run.report != NULL) {
-        EQP_TRY(rf_result_report(result, command, message));
+        EQP_CHECK(rf_result_report(result, command, message));
     }
-    EQP_TRY(print(r, result, message));
-done:
-    return code;
+    return print(r, result, message);
 }
 
 static int work(referee *r, const char *command, eqp_message *message)

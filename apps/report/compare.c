@@ -51,14 +51,11 @@ int app_compare(app_comparison *comparison, app_record *record, eqp_message *mes
                                    .capacities = run->capacities,
                                    .on_rows = show,
                                    .user = &w};
-    int code;
 
     comparison->network = run->network.network;
-    EQP_TRY(eqp_balancer_compare(comparison->balancer, &wanted, &comparison->rows, message));
+    EQP_CHECK(eqp_balancer_compare(comparison->balancer, &wanted, &comparison->rows, message));
     comparison->n = run->ncompare * run->nparts_list;
-    EQP_TRY(app_record_compare(record, &comparison->network, comparison->n, comparison->rows, message));
-done:
-    return code;
+    return app_record_compare(record, &comparison->network, comparison->n, comparison->rows, message);
 }
 
 void app_compare_free(app_comparison *comparison)

@@ -229,38 +229,32 @@ static int add_memory(eqp_table *table, const eqp_compared *row)
 static int add_work(eqp_table *table, const group *g, const eqp_compared *row, const columns *c)
 {
     const eqp_evaluated *e = &row->evaluated;
-    int code;
 
-    EQP_TRY(eqp_table_cell(table, "%d", row->parts));
-    EQP_TRY(row->chosen[0] == '\0' ? eqp_table_cell(table, "%s", row->method)
-                                   : eqp_table_cell(table, "%s (%s)", row->method, row->chosen));
-    EQP_TRY(c->look.grain_size != NULL ? eqp_table_cell(table, "%d", c->look.grain_size[row->grain]) : EQP_OK);
-    EQP_TRY(eqp_table_cell(table, "%.2f%%%s", 100.0 * e->imbalance, mark(g, row, imbalance_of)));
-    EQP_TRY(c->cycle ? add_percent(table, "%.1f%%", has_phases(row) ? row->cycle.efficiency : NAN) : EQP_OK);
-    EQP_TRY(add_percent(table, "%.2f%%", row->imbalance_next));
-    EQP_TRY(eqp_table_cell(table, "%lld%s", (long long)e->ghosts_total, mark(g, row, ghosts_of)));
-    EQP_TRY(eqp_table_cell(table, "%lld", (long long)e->ghosts_max));
-    EQP_TRY(eqp_table_cell(table, "%d", e->neighbours_max));
-    EQP_TRY(c->memory ? add_memory(table, row) : EQP_OK);
-done:
-    return code;
+    EQP_CHECK(eqp_table_cell(table, "%d", row->parts));
+    EQP_CHECK(row->chosen[0] == '\0' ? eqp_table_cell(table, "%s", row->method)
+                                     : eqp_table_cell(table, "%s (%s)", row->method, row->chosen));
+    EQP_CHECK(c->look.grain_size != NULL ? eqp_table_cell(table, "%d", c->look.grain_size[row->grain]) : EQP_OK);
+    EQP_CHECK(eqp_table_cell(table, "%.2f%%%s", 100.0 * e->imbalance, mark(g, row, imbalance_of)));
+    EQP_CHECK(c->cycle ? add_percent(table, "%.1f%%", has_phases(row) ? row->cycle.efficiency : NAN) : EQP_OK);
+    EQP_CHECK(add_percent(table, "%.2f%%", row->imbalance_next));
+    EQP_CHECK(eqp_table_cell(table, "%lld%s", (long long)e->ghosts_total, mark(g, row, ghosts_of)));
+    EQP_CHECK(eqp_table_cell(table, "%lld", (long long)e->ghosts_max));
+    EQP_CHECK(eqp_table_cell(table, "%d", e->neighbours_max));
+    return c->memory ? add_memory(table, row) : EQP_OK;
 }
 
 static int add_time(eqp_table *table, const group *g, const eqp_compared *row, const columns *c)
 {
     char plan[EQP_EXCHANGE_NAME_SIZE];
-    int code;
 
     eqp_exchange_plan_name(&row->evaluated.plan, plan);
-    EQP_TRY(
+    EQP_CHECK(
         eqp_table_cell(table, "%.4g%s", (c->look.unitless ? 1.0 : 1e3) * seconds_of(row), mark(g, row, seconds_of)));
-    EQP_TRY(add_percent(table, "%.1f%%", efficiency_of(row)));
-    EQP_TRY(add_percent(table, "%+.1f%%", gain_of(row, find(g, STRAW_MAN))));
-    EQP_TRY(add_percent(table, "%+.1f%%", gain_of(row, find(g, SIMPLE))));
-    EQP_TRY(eqp_table_cell(table, "%.3g", row->balance_seconds));
-    EQP_TRY(eqp_table_cell(table, "%s", plan));
-done:
-    return code;
+    EQP_CHECK(add_percent(table, "%.1f%%", efficiency_of(row)));
+    EQP_CHECK(add_percent(table, "%+.1f%%", gain_of(row, find(g, STRAW_MAN))));
+    EQP_CHECK(add_percent(table, "%+.1f%%", gain_of(row, find(g, SIMPLE))));
+    EQP_CHECK(eqp_table_cell(table, "%.3g", row->balance_seconds));
+    return eqp_table_cell(table, "%s", plan);
 }
 
 static void print_legend(FILE *stream, const columns *c)

@@ -48,13 +48,10 @@ static int set_head(const app_record *record, const app_record_head *head)
         eqp_field_text("rebalance", run->rebalance), eqp_field_real("imbalance_tol", run->imbalance_tol),
         eqp_field_text("share", run->share_text),    eqp_field_text("schedule", run->schedule_text),
     };
-    int code;
 
-    EQP_TRY(app_report_set_all(record->report, (int)(sizeof fields / sizeof fields[0]), fields));
-    EQP_TRY(app_report_set_provenance(record->report));
-    EQP_TRY(app_report_set_all(record->report, head->nfields, head->field));
-done:
-    return code;
+    EQP_CHECK(app_report_set_all(record->report, (int)(sizeof fields / sizeof fields[0]), fields));
+    EQP_CHECK(app_report_set_provenance(record->report));
+    return app_report_set_all(record->report, head->nfields, head->field);
 }
 
 static int create_table(app_record *record, const app_record_head *head)
@@ -79,19 +76,17 @@ done:
 static int create_on_first(app_record *record, const app_record_head *head, eqp_message *message)
 {
     const app_run_settings *run = head->run;
-    int code = EQP_OK;
 
     if (!run->quiet) {
-        EQP_TRY(create_table(record, head));
+        EQP_CHECK(create_table(record, head));
     }
     if (run->report != NULL) {
-        EQP_TRY(eqp_report_create(head->program, run->report, &record->report, message));
-        EQP_TRY(set_head(record, head));
-        EQP_TRY(app_loads_create(run->report, &record->loads, message));
-        EQP_TRY(app_samples_create(run->report, head->ends, record->nranks, &record->samples, message));
+        EQP_CHECK(eqp_report_create(head->program, run->report, &record->report, message));
+        EQP_CHECK(set_head(record, head));
+        EQP_CHECK(app_loads_create(run->report, &record->loads, message));
+        EQP_CHECK(app_samples_create(run->report, head->ends, record->nranks, &record->samples, message));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int app_record_create(MPI_Comm comm, const app_record_head *head, app_record **record, eqp_message *message)
@@ -210,14 +205,12 @@ done:
 static int add_error(app_record *record, const eqp_step *now)
 {
     const double error = fabs(error_of(now));
-    int code = EQP_OK;
 
     if (!isnan(error)) {
-        EQP_TRY(eqp_array_reserve(&record->error, &record->error_room, record->nerrors + 1, sizeof *record->error));
+        EQP_CHECK(eqp_array_reserve(&record->error, &record->error_room, record->nerrors + 1, sizeof *record->error));
         record->error[record->nerrors++] = error;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int compare_errors(const void *left, const void *right)
@@ -254,10 +247,9 @@ void app_row_exchanged(eqp_rank_row *row, int n, const eqp_route_counts *phase)
 static int add_loads(app_record *record, const app_record_row *row)
 {
     const char *of = (const char *)row->rows;
-    int code = EQP_OK;
 
     for (int r = 0; r < record->nranks; r++, of += row->row_bytes) {
-        EQP_TRY(app_loads_add(record->loads, row->step->step, r, record->run->method->name, (const void *)of));
+        EQP_CHECK(app_loads_add(record->loads, row->step->step, r, record->run->method->name, (const void *)of));
     }
     if (eqp_csv_publish(record->loads, NULL) == EQP_OK && !record->begun) {
         char *older = eqp__report_file_join(record->run->report, "report.json"); /* does not match the new file */
@@ -265,29 +257,26 @@ static int add_loads(app_record *record, const app_record_row *row)
         (void)(older != NULL && remove(older));
         free(older);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int add_line(app_record *record, const app_record_row *row)
 {
     const eqp_step *now = row->step;
-    int code;
 
-    EQP_TRY(eqp_table_cell(record->table, "%lld", (long long)now->step));
-    EQP_TRY(eqp_table_cell(record->table, "%s", now->rebalanced ? "yes" : ""));
-    EQP_TRY(eqp_table_cell(record->table, "%.2f%%", 100.0 * now->imbalance_predicted));
-    EQP_TRY(eqp_table_cell(record->table, "%.2f%%", 100.0 * now->imbalance_measured));
-    EQP_TRY(eqp_table_cell(record->table, "%lld", (long long)now->ghosts_total));
-    EQP_TRY(eqp_table_cell(record->table, "%lld", (long long)now->bytes_total));
-    EQP_TRY(eqp_table_cell(record->table, "%lld", (long long)now->bytes_moved));
-    EQP_TRY(eqp_table_cell(record->table, "%.4f", now->load_max));
-    EQP_TRY(eqp_table_cell(record->table, "%.4f", now->balance_seconds));
+    EQP_CHECK(eqp_table_cell(record->table, "%lld", (long long)now->step));
+    EQP_CHECK(eqp_table_cell(record->table, "%s", now->rebalanced ? "yes" : ""));
+    EQP_CHECK(eqp_table_cell(record->table, "%.2f%%", 100.0 * now->imbalance_predicted));
+    EQP_CHECK(eqp_table_cell(record->table, "%.2f%%", 100.0 * now->imbalance_measured));
+    EQP_CHECK(eqp_table_cell(record->table, "%lld", (long long)now->ghosts_total));
+    EQP_CHECK(eqp_table_cell(record->table, "%lld", (long long)now->bytes_total));
+    EQP_CHECK(eqp_table_cell(record->table, "%lld", (long long)now->bytes_moved));
+    EQP_CHECK(eqp_table_cell(record->table, "%.4f", now->load_max));
+    EQP_CHECK(eqp_table_cell(record->table, "%.4f", now->balance_seconds));
     for (int i = 0; i < record->ncolumns; i++) {
-        EQP_TRY(eqp_table_cell(record->table, "%s", row->cell[i]));
+        EQP_CHECK(eqp_table_cell(record->table, "%s", row->cell[i]));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int app_record_step(app_record *record, const app_record_row *row, eqp_message *message)
@@ -424,21 +413,17 @@ done:
 
 static int set_totals(app_record *record, const app_record_totals *totals)
 {
-    int code;
-
-    EQP_TRY(eqp_report_set(record->report, eqp_field_count("interactions", totals->interactions)));
+    EQP_CHECK(eqp_report_set(record->report, eqp_field_count("interactions", totals->interactions)));
     for (int k = 0; k < totals->nkinds; k++) {
-        EQP_TRY(eqp_report_set_interactions(record->report, totals->kind[k], totals->count[k]));
+        EQP_CHECK(eqp_report_set_interactions(record->report, totals->kind[k], totals->count[k]));
     }
     for (int k = 0; k < totals->costs->nkinds; k++) {
-        EQP_TRY(eqp_report_set_cost(record->report, totals->cost_kind[k], totals->costs->cost[k]));
+        EQP_CHECK(eqp_report_set_cost(record->report, totals->cost_kind[k], totals->costs->cost[k]));
     }
-    EQP_TRY(eqp_report_set_model(record->report, totals->costs->rmse, totals->correlation));
-    EQP_TRY(set_lazy(record));
-    EQP_TRY(set_regret(record, totals->balancer));
-    EQP_TRY(eqp_report_set(record->report, eqp_field_real("step_error_median", median_error(record))));
-done:
-    return code;
+    EQP_CHECK(eqp_report_set_model(record->report, totals->costs->rmse, totals->correlation));
+    EQP_CHECK(set_lazy(record));
+    EQP_CHECK(set_regret(record, totals->balancer));
+    return eqp_report_set(record->report, eqp_field_real("step_error_median", median_error(record)));
 }
 
 /* Peak memory of each rank's process, on rank 0. Linux counts in KiB. Collective. */
@@ -481,17 +466,14 @@ static int write_page(const app_record *record, eqp_message *message, eqp_messag
 static int write_files(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note)
 {
     app_samples *samples = record->samples;
-    int code;
 
-    EQP_TRY(set_totals(record, totals));
-    EQP_TRY(write_schedule(record, totals->balancer, message));
-    EQP_TRY(eqp_csv_finish(record->loads, message));
+    EQP_CHECK(set_totals(record, totals));
+    EQP_CHECK(write_schedule(record, totals->balancer, message));
+    EQP_CHECK(eqp_csv_finish(record->loads, message));
     record->samples = NULL;
-    EQP_TRY(app_samples_finish(samples, message));
-    EQP_TRY(eqp_report_finish(record->report, message));
-    EQP_TRY(write_page(record, message, note));
-done:
-    return code;
+    EQP_CHECK(app_samples_finish(samples, message));
+    EQP_CHECK(eqp_report_finish(record->report, message));
+    return write_page(record, message, note);
 }
 
 int app_record_finish(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note)

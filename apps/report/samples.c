@@ -83,9 +83,8 @@ int app_samples_add(app_samples *samples, int64_t step, int64_t n, const app_sam
 {
     FILE *stream = eqp_output_stream(samples->file);
     app_frame frame = {.step = step, .n = n};
-    int code;
 
-    EQP_TRY(find_box(samples->ends, n, sample, &frame));
+    EQP_CHECK(find_box(samples->ends, n, sample, &frame));
     (void)fwrite(&frame, sizeof frame, 1, stream);
     for (int64_t i = 0; i < n; i++) {
         uint16_t row[7] = {(uint16_t)sample[i].rank};
@@ -94,8 +93,7 @@ int app_samples_add(app_samples *samples, int64_t step, int64_t n, const app_sam
         }
         (void)fwrite(row, sizeof *row, (size_t)(1 + 3 * samples->ends), stream);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int app_samples_finish(app_samples *samples, eqp_message *message)

@@ -28,12 +28,10 @@ static void say(const running *r, app_print_part part)
 static int record_step(void *user, eqp_message *message)
 {
     const running *r = user;
-    int code;
 
-    EQP_TRY(r->of->record_step(r->of->user, r->record, message));
+    EQP_CHECK(r->of->record_step(r->of->user, r->record, message));
     app_record_print(r->record);
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Completes the files of the record and prints its note. */
@@ -50,8 +48,6 @@ static int finish(const running *r, eqp_message *message)
 
 static int take_steps(running *r, const char *restart, int *stopped, eqp_message *message)
 {
-    int code;
-
     r->steps.program = r->of->program;
     r->steps.restart_path = restart;
     r->steps.settings = r->steps.settings != NULL ? r->steps.settings : r->of->run;
@@ -60,12 +56,11 @@ static int take_steps(running *r, const char *restart, int *stopped, eqp_message
     r->steps.record = record_step;
     r->steps.recorder = r;
     say(r, APP_TITLE);
-    EQP_TRY(app_run_steps(&r->steps, stopped, message));
-    EQP_TRY(finish(r, message));
+    EQP_CHECK(app_run_steps(&r->steps, stopped, message));
+    EQP_CHECK(finish(r, message));
     say(r, APP_SUMMARY);
     app_record_print_error(r->record);
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int compare(running *r, eqp_message *message)

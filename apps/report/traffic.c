@@ -29,18 +29,17 @@ typedef struct flow {
 static int list_flows(MPI_Comm comm, int64_t *n, flow **list)
 {
     const int64_t *bytes = eqp_traffic_watched(comm);
-    int rank, nranks, code;
+    int rank, nranks;
 
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &nranks);
-    EQP_TRY(eqp_array_create(list, bytes != NULL ? nranks : 0, sizeof **list));
+    EQP_CHECK(eqp_array_create(list, bytes != NULL ? nranks : 0, sizeof **list));
     for (int r = 0; r < nranks && bytes != NULL; r++) {
         if (bytes[r] > 0) {
             (*list)[(*n)++] = (flow){rank, r, bytes[r]};
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int write_flows(const char *dir, int64_t n, const flow *list, eqp_message *message)

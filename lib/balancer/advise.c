@@ -325,28 +325,25 @@ static void describe(eqp_balancer *b, eqp_policy_action action, const eqp_new_ma
 static int make(eqp_balancer *b, eqp_policy_action *wanted, eqp_names *home, eqp_map_options *options,
                 const eqp_lives *lives, eqp_new_map *found, eqp_advice *advice, eqp_message *message)
 {
-    int code = EQP_OK;
-
     if (b->bounds.known && eqp__memory_is_capped(&b->bounds)) { /* the map is evaluated before use */
         *wanted = *wanted == EQP_REPAIR ? EQP_RENEW : *wanted;
     }
     if (*wanted == EQP_REPAIR) {
-        EQP_TRY(eqp__repair(b, home, options, found, &advice->bytes, message));
+        EQP_CHECK(eqp__repair(b, home, options, found, &advice->bytes, message));
         b->run.repaired += found->map != NULL;
         eqp_policy_action instead = EQP_RENEW;
         (void)eqp__late_is_due(b, &instead);
         *wanted = found->map != NULL ? EQP_REPAIR : instead == EQP_RENEW ? EQP_RENEW : EQP_KEEP;
     }
     if (*wanted == EQP_RENEW) {
-        EQP_TRY(eqp__make_new(b, home, options, lives, found, &advice->bytes, message));
+        EQP_CHECK(eqp__make_new(b, home, options, lives, found, &advice->bytes, message));
         b->run.repaired = 0;
         if (b->options.lazy != NULL && b->run.late > 0 && b->now.why[0] == '\0') {
             snprintf(b->now.why, sizeof b->now.why, "in line, as the last one came %lld steps late",
                      (long long)b->run.late);
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Sets up the making of a map. measured: [ranks] loads, owned by the caller. */

@@ -271,24 +271,21 @@ bool eqp__can_live(const eqp_balancer *b, const eqp_choice *choice, eqp_message 
 static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_options *options, int64_t print[2],
                 eqp_message *message)
 {
-    int code;
-
     MPI_Comm_rank(b->comm, &b->rank);
     MPI_Comm_size(b->comm, &b->nranks);
     b->nparts = b->nranks;
-    EQP_TRY(take_problem(b, problem, message));
-    EQP_TRY(take_options(b, options, message));
-    EQP_TRY(eqp__can_live(b, &b->options.method, message) ? EQP_OK : EQP_ERR_ARGUMENT);
-    EQP_TRY(eqp__late_host(b, message));
-    EQP_TRY(eqp_array_create(&b->row, b->nranks, sizeof *b->row));
-    EQP_TRY(eqp_map_create(0, NULL, NULL, NULL, &b->map));
-    EQP_TRY(eqp__hindsight_create(&b->hindsight));
-    EQP_TRY(eqp__rank_noise_create(b->nranks, &b->noise));
+    EQP_CHECK(take_problem(b, problem, message));
+    EQP_CHECK(take_options(b, options, message));
+    EQP_CHECK(eqp__can_live(b, &b->options.method, message) ? EQP_OK : EQP_ERR_ARGUMENT);
+    EQP_CHECK(eqp__late_host(b, message));
+    EQP_CHECK(eqp_array_create(&b->row, b->nranks, sizeof *b->row));
+    EQP_CHECK(eqp_map_create(0, NULL, NULL, NULL, &b->map));
+    EQP_CHECK(eqp__hindsight_create(&b->hindsight));
+    EQP_CHECK(eqp__rank_noise_create(b->nranks, &b->noise));
     const int64_t prints[] = {print_options(&b->options), (int64_t)options->size};
     print[0] = print_problem(b);
     print[1] = eqp_fingerprint(0, 2, prints);
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp_balancer_create(MPI_Comm comm, const eqp_problem *problem, const eqp_balancer_options *options,

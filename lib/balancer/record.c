@@ -56,21 +56,17 @@ static void buffers_free(buffers *d, const eqp_work *work)
 
 static int buffers_create(buffers *d, const eqp_balancer *b, const eqp_work *work, size_t bytes)
 {
-    int code;
-
     d->timings = work->timings;
     if (d->timings == NULL) {
-        EQP_TRY(eqp_timings_create(b->model.nkinds, &d->own));
-        EQP_TRY(eqp_timings_add(d->own, work->count, work->row->load));
+        EQP_CHECK(eqp_timings_create(b->model.nkinds, &d->own));
+        EQP_CHECK(eqp_timings_add(d->own, work->count, work->row->load));
         d->timings = d->own;
     }
     d->rows = work->rows;
     if (d->rows == NULL) {
-        EQP_TRY(eqp_array_create(&d->rows, b->nranks, bytes));
+        EQP_CHECK(eqp_array_create(&d->rows, b->nranks, bytes));
     }
-    EQP_TRY(eqp_array_create(&d->load, b->nranks, sizeof *d->load));
-done:
-    return code;
+    return eqp_array_create(&d->load, b->nranks, sizeof *d->load);
 }
 
 /* Gathers the rows on all ranks, so that all ranks draw the same conclusions. */
@@ -396,17 +392,13 @@ static int remember(eqp_balancer *b, const eqp_policy_sample *sample)
                                      .balance_seconds = b->now.balance_seconds,
                                      .aged = counted ? fmax(sample->work_imbalance - sample->promised, 0.0) : -1.0};
 
-    int code;
-
     if (b->now.step_measured <= 0.0 && !b->run.has_map) {
         b->first = step;
         b->in_part = true;
         return EQP_OK;
     }
-    EQP_TRY(b->in_part ? complete_first(b, &step) : EQP_OK);
-    EQP_TRY(eqp__hindsight_add(b->hindsight, &step));
-done:
-    return code;
+    EQP_CHECK(b->in_part ? complete_first(b, &step) : EQP_OK);
+    return eqp__hindsight_add(b->hindsight, &step);
 }
 
 int eqp_balancer_regret(const eqp_balancer *balancer, eqp_regret *regret, int64_t *n, eqp_hindsight_stretch **schedule)

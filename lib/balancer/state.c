@@ -88,11 +88,10 @@ int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes)
     eqp_balancer *const b = (eqp_balancer *)(uintptr_t)balancer;
     unsigned char *made = NULL;
     head h;
-    int code;
 
     EQP__FAIL_IF(b == NULL || size == NULL || bytes == NULL, EQP_ERR_ARGUMENT);
     fill_head(b, &h);
-    EQP_TRY(eqp_array_create(&made, (int64_t)bytes_of(&h), 1));
+    EQP_CHECK(eqp_array_create(&made, (int64_t)bytes_of(&h), 1));
     eqp__cursor head_at = {made, false}, c = {made + sizeof h, false};
     pass_ranks(&c, b, &h);
     eqp__pass(&head_at, &h, sizeof h);
@@ -100,8 +99,7 @@ int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes)
     eqp__seal(made, bytes_of(&h));
     *size = bytes_of(&h);
     *bytes = made;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static bool can_be_bool(const bool *value)
@@ -264,7 +262,6 @@ int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes)
     const unsigned char *const at = bytes;
     eqp_map *map = NULL;
     head h;
-    int code = EQP_OK;
 
     EQP__FAIL_IF(b == NULL || bytes == NULL, EQP_ERR_ARGUMENT);
     EQP__FAIL_IF(size < sizeof h + EQP__SEAL || !eqp__sealed(bytes, size), EQP_ERR_FORMAT);
@@ -273,13 +270,12 @@ int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes)
     if (h.nranks == b->nranks && strcmp(h.word, b->options.method.word) == 0) {
         eqp__cursor c = {(unsigned char *)(uintptr_t)at + sizeof h, true};
         eqp__cursor table = {c.at + (size_t)h.nranks * RANK_BYTES, true};
-        EQP_TRY(eqp__table_read(&table, &h.table, b->nranks, &map));
+        EQP_CHECK(eqp__table_read(&table, &h.table, b->nranks, &map));
         pass_ranks(&c, b, &h);
         eqp_map_free(b->map);
         b->map = map;
         take_head(b, &h);
     }
     take_costs(b, &h);
-done:
-    return code;
+    return EQP_OK;
 }

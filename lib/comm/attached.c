@@ -63,18 +63,18 @@ static bool have_keys(void)
 
 static int find_messengers(MPI_Comm comm, messengers **list)
 {
-    int found = 0, code;
+    int found = 0;
 
-    EQP_TRY(have_keys() && MPI_Comm_get_attr(comm, messengers_key, list, &found) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
+    EQP_CHECK(have_keys() && MPI_Comm_get_attr(comm, messengers_key, list, &found) == MPI_SUCCESS ? EQP_OK
+                                                                                                  : EQP_ERR_MPI);
     if (!found) {
-        EQP_TRY(eqp_array_create(list, 1, sizeof **list));
+        EQP_CHECK(eqp_array_create(list, 1, sizeof **list));
         if (MPI_Comm_set_attr(comm, messengers_key, *list) != MPI_SUCCESS) {
             free(*list);
-            EQP_TRY(EQP_ERR_MPI);
+            EQP_CHECK(EQP_ERR_MPI);
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp__attached_messenger(MPI_Comm comm, int purpose, int code, eqp_messenger **messenger)

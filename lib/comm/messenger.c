@@ -562,19 +562,17 @@ static void clear(eqp_messenger *m)
 /* Returns this rank's EQP_OK or EQP_ERR_MPI; *all: the code of all ranks after a send. */
 static int end_exchange(eqp_messenger *m, int64_t *least, int *all)
 {
-    int done = m->state != SENT, code = EQP_OK;
+    int done = m->state != SENT;
 
     while (!done) {
-        EQP_TRY(listen(m, &done));
-        EQP_TRY(take_in(m));
+        EQP_CHECK(listen(m, &done));
+        EQP_CHECK(take_in(m));
     }
     for (int i = 0; i < m->nawaited; i++) {
-        EQP_TRY(m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], true));
+        EQP_CHECK(m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], true));
     }
     *all = m->state == SENT ? eqp__agree_end(&m->agreement, least) : EQP_OK;
-    EQP_TRY(EQP__MPI(MPI_Waitall((int)m->nrequests, m->request, MPI_STATUSES_IGNORE)));
-done:
-    return code;
+    return EQP__MPI(MPI_Waitall((int)m->nrequests, m->request, MPI_STATUSES_IGNORE));
 }
 
 static int finish(eqp_messenger *m, int64_t *least, int *alone)

@@ -48,7 +48,8 @@ int eqp__hindsight_create(eqp_hindsight **hindsight)
     eqp_hindsight *made = NULL;
     int code;
 
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(made, 1), EQP__ARRAY(made->part, MOST)));
+    EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
+    EQP_TRY(eqp_array_create(&made->part, MOST, sizeof *made->part));
     made->together = 1;
     *hindsight = made;
     made = NULL;

@@ -114,17 +114,15 @@ static int send_room(eqp_lazy *lazy, const eqp__lazy_note *note)
 {
     eqp__lazy_client *const client = &lazy->client;
     eqp__lazy_letter made = {client->room, MPI_REQUEST_NULL};
-    int code;
 
     memcpy(made.bytes, note, sizeof *note);
-    EQP_TRY(eqp__lazy_begin(lazy->talk, client->to[0], EQP__LAZY_UP, (int64_t)sizeof *note + note->bytes, made.bytes,
-                            &made.request));
+    EQP_CHECK(eqp__lazy_begin(lazy->talk, client->to[0], EQP__LAZY_UP, (int64_t)sizeof *note + note->bytes, made.bytes,
+                              &made.request));
     client->out[0] = made;
     client->out_bytes = client->room_bytes;
     client->room = NULL;
     client->room_bytes = 0;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Sends a note to all servers. A server that has answered has received the previous letter. */
@@ -293,27 +291,24 @@ static int take_news(eqp_lazy *lazy)
 
 int eqp_lazy_poll(eqp_lazy *lazy, int64_t step, eqp_lazy_phase *news)
 {
-    int code = EQP_OK;
-
     EQP__FAIL_IF(lazy == NULL || lazy->serves, EQP_ERR_ARGUMENT);
     if (lazy->polling != MPI_REQUEST_NULL) { /* all ranks started it one step ago */
-        EQP_TRY(take_news(lazy));
+        EQP_CHECK(take_news(lazy));
     }
     const eqp_lazy_phase seen = eqp__lazy_look(lazy, step);
     if (lazy->client.state.phase == EQP_LAZY_OFFERED) {
         /* known at once if all ranks wait for it, else in the next step */
         lazy->seen = eqp__lazy_word(seen);
-        EQP_TRY(MPI_Iallreduce(&lazy->seen, &lazy->least, 1, MPI_INT64_T, MPI_MIN, lazy->mine, &lazy->polling) ==
-                        MPI_SUCCESS
-                    ? EQP_OK
-                    : EQP_ERR_MPI);
-        EQP_TRY(lazy->client.state.waiting ? take_news(lazy) : EQP_OK);
+        EQP_CHECK(MPI_Iallreduce(&lazy->seen, &lazy->least, 1, MPI_INT64_T, MPI_MIN, lazy->mine, &lazy->polling) ==
+                          MPI_SUCCESS
+                      ? EQP_OK
+                      : EQP_ERR_MPI);
+        EQP_CHECK(lazy->client.state.waiting ? take_news(lazy) : EQP_OK);
     }
     if (news != NULL) {
         *news = standing(&lazy->client);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp_lazy_take(eqp_lazy *lazy, eqp_lazy_parcel *answer)

@@ -189,13 +189,9 @@ bool eqp__late_surveys(const eqp_balancer *b, const eqp_map_options *options, eq
 static int write_offer(eqp_balancer *b, const eqp_names *home, const eqp_map_options *options, double life,
                        size_t *size, void **bytes)
 {
-    int code;
-
-    EQP_TRY(home->n < (int64_t)1 << LABEL_BITS ? EQP_OK : EQP_ERR_OVERFLOW);
-    EQP_TRY(eqp__late_offer_write(b, home, options, life, size, bytes));
-    EQP_TRY(b->problem.label(b->problem.user, ((int64_t)b->rank << LABEL_BITS) + 1));
-done:
-    return code;
+    EQP_CHECK(home->n < (int64_t)1 << LABEL_BITS ? EQP_OK : EQP_ERR_OVERFLOW);
+    EQP_CHECK(eqp__late_offer_write(b, home, options, life, size, bytes));
+    return b->problem.label(b->problem.user, ((int64_t)b->rank << LABEL_BITS) + 1);
 }
 
 static int offer_now(eqp_balancer *b, eqp_map_options *options, double life, int64_t *bytes)
@@ -231,13 +227,10 @@ done:
 static int read_answer(eqp_balancer *b, eqp__late_answer *answer, eqp_new_map *found)
 {
     eqp_lazy_parcel parcel = {0, 0, NULL};
-    int code;
 
-    EQP_TRY(eqp_lazy_take(b->options.lazy, &parcel));
-    EQP_TRY(parcel.data != NULL ? EQP_OK : EQP_ERR_REMOTE);
-    EQP_TRY(eqp__late_answer_read(&parcel, b->nranks, b->noffered, answer, found));
-done:
-    return code;
+    EQP_CHECK(eqp_lazy_take(b->options.lazy, &parcel));
+    EQP_CHECK(parcel.data != NULL ? EQP_OK : EQP_ERR_REMOTE);
+    return eqp__late_answer_read(&parcel, b->nranks, b->noffered, answer, found);
 }
 
 /* Owners with labels of other ranks, and their placements. */
@@ -250,14 +243,11 @@ typedef struct foreign {
 
 static int add_foreign(foreign *f, int64_t owner, eqp__address address)
 {
-    int code;
-
-    EQP_TRY(eqp_array_reserve(&f->address, &f->capacity, f->n + 1, sizeof *f->address));
-    EQP_TRY(eqp_array_reserve(&f->of, &f->of_capacity, f->n + 1, sizeof *f->of));
+    EQP_CHECK(eqp_array_reserve(&f->address, &f->capacity, f->n + 1, sizeof *f->address));
+    EQP_CHECK(eqp_array_reserve(&f->of, &f->of_capacity, f->n + 1, sizeof *f->of));
     f->address[f->n] = address;
     f->of[f->n++] = owner;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Placement of owner i by its label; an owner without a label stays. told: [noffered] by this rank's labels. */

@@ -2,6 +2,8 @@
 /* Nonblocking messages. */
 #include "late/lazy.h"
 
+#include "base/internal.h"
+
 #include <equipoise/more/base.h>
 
 #include <limits.h>

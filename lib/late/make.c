@@ -48,20 +48,17 @@ static int copy_owner(const gathered *g, const eqp_owner *owner, const int64_t *
                       const double *phase, eqp_survey *survey)
 {
     const bool heavy = eqp_survey_weigh(survey, owner->count) >= eqp_survey_heavy(survey);
-    int code = EQP_OK;
 
     for (int64_t p = 0; p < owner->npins; p++) {
         if (eqp_pin_key(g->head.seed, pin[p]) < eqp_survey_pin_below(survey)) {
-            EQP_TRY(eqp_survey_add_pin(survey, pin[p]));
+            EQP_CHECK(eqp_survey_add_pin(survey, pin[p]));
         }
     }
     for (int64_t t = 0; t < owner->ntiles && heavy; t++) {
-        EQP_TRY(eqp_survey_add_tile(survey, &tile[t]));
+        EQP_CHECK(eqp_survey_add_tile(survey, &tile[t]));
     }
-    EQP_TRY(phase != NULL ? eqp_survey_add_phases(survey, phase) : EQP_OK);
-    EQP_TRY(eqp_survey_add_owner(survey, owner));
-done:
-    return code;
+    EQP_CHECK(phase != NULL ? eqp_survey_add_phases(survey, phase) : EQP_OK);
+    return eqp_survey_add_owner(survey, owner);
 }
 
 /* eqp_problem.survey: user is a gathered. */
@@ -100,12 +97,10 @@ static void add_base(void *user, int nparts, double *seconds)
 
 static int gather_names(gathered *g)
 {
-    int code;
-
     for (int64_t i = 0; i < g->n; i++) {
         g->names.n += g->offer[i].head.nnames;
     }
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(g->names.key, g->names.n), EQP__ARRAY(g->names.present, g->names.n)));
+    EQP_CHECK(EQP__ARRAYS(EQP__ARRAY(g->names.key, g->names.n), EQP__ARRAY(g->names.present, g->names.n)));
     for (int64_t i = 0, at = 0; i < g->n; i++) {
         const eqp__late_offer *o = &g->offer[i];
         eqp__cursor c = {(unsigned char *)(uintptr_t)o->names, true};
@@ -116,8 +111,7 @@ static int gather_names(gathered *g)
         }
     }
     eqp__names_sort(&g->names);
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int read_owner(const gathered *g, int nranks, const eqp__late_offer *o, eqp__cursor *c, eqp_owner *owner)
@@ -280,7 +274,6 @@ static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks
     const eqp_choice_options usual = {.strategy = h->strategy, .rate = h->rate, .threshold = h->threshold};
     const eqp_map_options run = {
         .imbalance_tol = h->imbalance_tol, .assign_tol = h->assign_tol, .seed = h->seed, .branch = h->branch};
-    int code;
 
     *b = (eqp_balancer){.comm = comm,
                         .nranks = 1,
@@ -306,8 +299,8 @@ static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks
         MPI_Comm_size(comm, &b->nranks);
     }
     b->memory.offers = eqp__auto_offers(&b->problem, h->phases.n);
-    EQP_TRY(eqp_balancer_options_init(&b->options, sizeof b->options));
-    EQP_TRY(eqp_choice_parse(own, &usual, h->word, &b->options.method, NULL));
+    EQP_CHECK(eqp_balancer_options_init(&b->options, sizeof b->options));
+    EQP_CHECK(eqp_choice_parse(own, &usual, h->word, &b->options.method, NULL));
     b->options.plan_auto = h->plan_auto != 0;
     b->options.network = h->network;
     *options = eqp__map_options_with(&run, &b->options.method);
@@ -316,8 +309,7 @@ static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks
     options->speeds = (eqp_part_speeds){(int)h->nspeeds, g->speeds};
     options->factor = h->nfactors > 0 ? g->factor : NULL;
     options->base = h->nbase > 0 ? g->base : NULL;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int answer_all(const gathered *g, const eqp_balancer *b, const eqp_new_map *found, eqp_lazy_parcel *answer)

@@ -92,11 +92,10 @@ int eqp_lazy_options_parse(const char *text, eqp_lazy_options *options, eqp_mess
 {
     eqp_lazy_options read = eqp_lazy_options_defaults();
     char name[WORD], value[WORD];
-    int code;
 
     EQP__FAIL_IF(text == NULL || options == NULL, EQP_ERR_ARGUMENT);
     text = cut(text, ":", name);
-    EQP_TRY(read_mode(name, &read, message));
+    EQP_CHECK(read_mode(name, &read, message));
     if (*text == ':' && read.mode == EQP_LAZY_NONE) {
         eqp_message_set(message, "none takes no options");
         return EQP_ERR_ARGUMENT;
@@ -105,12 +104,11 @@ int eqp_lazy_options_parse(const char *text, eqp_lazy_options *options, eqp_mess
         text = cut(text + 1, "=,", name);
         value[0] = '\0';
         text = *text == '=' ? cut(text + 1, ",", value) : text;
-        EQP_TRY(read_pair(name, value, &read, message));
+        EQP_CHECK(read_pair(name, value, &read, message));
     }
-    EQP_TRY(check(&read, message));
+    EQP_CHECK(check(&read, message));
     *options = read;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static bool is_amount(double x)
@@ -215,13 +213,12 @@ int eqp_lazy_decide(const eqp_lazy_model *model, int nranks, bool thread, eqp_la
 {
     eqp__lazy_choice choice;
     eqp_lazy_model asked;
-    int code;
 
     EQP__FAIL_IF(model == NULL || options == NULL, EQP_ERR_ARGUMENT);
     asked = *model;
     asked.spare = thread && model->spare;
     asked.mended = options->repair != 0;
-    EQP_TRY(eqp__lazy_choose(&asked, nranks, &choice));
+    EQP_CHECK(eqp__lazy_choose(&asked, nranks, &choice));
     options->mode = EQP_LAZY_NONE;
     options->balancers = 0;
     options->choose = true;
@@ -233,6 +230,5 @@ int eqp_lazy_decide(const eqp_lazy_model *model, int nranks, bool thread, eqp_la
     }
     eqp_message_set(why, "%lld steps: %.3g s with maps in line, %.3g s by %d ranks of their own, %.3g s by a thread",
                     (long long)model->steps, choice.in_line, choice.dedicated, choice.balancers, choice.thread);
-done:
-    return code;
+    return EQP_OK;
 }

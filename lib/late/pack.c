@@ -151,16 +151,14 @@ int eqp__late_offer_write(const eqp_balancer *b, const eqp_names *home, const eq
                           size_t *size, void **bytes)
 {
     eqp__late_head h;
-    int code;
 
     fill_head(b, home, options, life, &h);
     const int64_t all = (int64_t)sizeof h + h.front + body_of(&h);
-    EQP_TRY(eqp__lazy_room(b->options.lazy, all, bytes));
+    EQP_CHECK(eqp__lazy_room(b->options.lazy, all, bytes));
     eqp__cursor c = {*bytes, false};
     write_all(b, home, options, &h, &c);
     *size = (size_t)all;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static bool can_be_head(const eqp__late_head *h, int nranks, int64_t size)
@@ -203,7 +201,6 @@ int eqp__late_answer_write(const eqp_balancer *b, const eqp_new_map *found, int6
 {
     eqp__late_answer head;
     unsigned char *made = NULL;
-    int code;
 
     memset(&head, 0, sizeof head);
     memcpy(head.magic, answer_magic, sizeof answer_magic);
@@ -216,7 +213,7 @@ int eqp__late_answer_write(const eqp_balancer *b, const eqp_new_map *found, int6
     memcpy(head.why, b->now.why, sizeof head.why);
     const int64_t all =
         (int64_t)(sizeof head + eqp__table_bytes(&head.table)) + head.nplacements * (int64_t)sizeof *found->placement;
-    EQP_TRY(eqp_array_create(&made, all, 1));
+    EQP_CHECK(eqp_array_create(&made, all, 1));
     eqp__cursor c = {made, false};
     eqp__pass(&c, &head, sizeof head);
     eqp__table_write(&c, found->map);
@@ -225,8 +222,7 @@ int eqp__late_answer_write(const eqp_balancer *b, const eqp_new_map *found, int6
     }
     answer->bytes = (size_t)all;
     answer->data = made;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static bool can_be_answer(const eqp__late_answer *a, int64_t nhome, size_t size)

@@ -134,19 +134,17 @@ static int make_room(const eqp_balancer *b, late_repair *m, eqp__address **addre
 {
     double **const of_parts[] = {&m->load, &m->fixed, &m->tried};
     const int64_t n = m->owners.n;
-    int code;
 
-    EQP_TRY(eqp_array_create(address, n, sizeof **address));
-    EQP_TRY(eqp_array_create(heard, n, sizeof **heard));
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(m->seconds, n), EQP__ARRAY(m->shared, n)));
+    EQP_CHECK(eqp_array_create(address, n, sizeof **address));
+    EQP_CHECK(eqp_array_create(heard, n, sizeof **heard));
+    EQP_CHECK(EQP__ARRAYS(EQP__ARRAY(m->seconds, n), EQP__ARRAY(m->shared, n)));
     for (int i = 0; i < 3; i++) {
-        EQP_TRY(eqp_array_create(of_parts[i], b->nparts, sizeof(double)));
+        EQP_CHECK(eqp_array_create(of_parts[i], b->nparts, sizeof(double)));
     }
     for (int64_t o = 0; o < n; o++) {
         (*address)[o] = (eqp__address){m->owners.owner[o].home, m->owners.owner[o].at_home};
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* m: must be freed in any case. */

@@ -53,11 +53,7 @@ static int worker_create(eqp__lazy_worker **worker)
 {
     eqp__lazy_worker *made = NULL;
     sigset_t all, before;
-    int code = eqp_array_create(&made, 1, sizeof *made);
-
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_CHECK(eqp_array_create(&made, 1, sizeof *made));
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->change, NULL);
     sigfillset(&all);
@@ -183,12 +179,11 @@ static void take_letter(eqp__lazy_server *server, eqp__lazy_source *source)
 static int begin_letters(eqp_lazy *lazy, bool *moved)
 {
     eqp__lazy_server *const server = lazy->server;
-    int code = EQP_OK;
 
     for (;;) {
         eqp__lazy_letter letter = {NULL, MPI_REQUEST_NULL};
         int from = -1;
-        EQP_TRY(eqp__lazy_receive(lazy->talk, MPI_ANY_SOURCE, EQP__LAZY_UP, &letter, &from));
+        EQP_CHECK(eqp__lazy_receive(lazy->talk, MPI_ANY_SOURCE, EQP__LAZY_UP, &letter, &from));
         if (letter.bytes == NULL) {
             break;
         }
@@ -197,25 +192,23 @@ static int begin_letters(eqp_lazy *lazy, bool *moved)
             return EQP_ERR_INTERNAL;
         }
         if (source->in.bytes != NULL) {
-            EQP_TRY(MPI_Wait(&source->in.request, MPI_STATUS_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
+            EQP_CHECK(MPI_Wait(&source->in.request, MPI_STATUS_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
             take_letter(server, source);
         }
         source->in = letter;
         server->ncoming++;
         *moved = true;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int end_letters(eqp__lazy_server *server, bool *moved)
 {
     bool done;
-    int code = EQP_OK;
 
     for (int64_t i = 0; i < server->n && server->ncoming > 0; i++) {
         if (server->source[i].in.bytes != NULL) {
-            EQP_TRY(eqp__lazy_done(&server->source[i].in, &done));
+            EQP_CHECK(eqp__lazy_done(&server->source[i].in, &done));
             if (done) {
                 take_letter(server, &server->source[i]);
                 *moved = true;
@@ -224,15 +217,14 @@ static int end_letters(eqp__lazy_server *server, bool *moved)
     }
     for (int64_t i = 0; i < server->n && server->ngoing > 0; i++) {
         if (server->source[i].out.bytes != NULL) {
-            EQP_TRY(eqp__lazy_done(&server->source[i].out, &done));
+            EQP_CHECK(eqp__lazy_done(&server->source[i].out, &done));
             if (done) {
                 eqp__lazy_drop(&server->source[i].out);
                 server->ngoing--;
             }
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Collects the counted offers; returns their number, and an error code if one has failed. */
@@ -312,10 +304,10 @@ int eqp__lazy_serve_some(eqp_lazy *lazy)
 {
     eqp__lazy_server *const server = lazy->server;
     bool moved = false;
-    int made, code;
+    int made;
 
-    EQP_TRY(begin_letters(lazy, &moved));
-    EQP_TRY(end_letters(server, &moved));
+    EQP_CHECK(begin_letters(lazy, &moved));
+    EQP_CHECK(end_letters(server, &moved));
     if (server->making && worker_done(server->worker, &made)) {
         answer_all(lazy, made);
     }
@@ -327,8 +319,7 @@ int eqp__lazy_serve_some(eqp_lazy *lazy)
             answer_all(lazy, made != EQP_OK ? made : EQP_ERR_STATE);
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 bool eqp__lazy_server_ends(eqp_lazy *lazy)
@@ -364,16 +355,15 @@ static int make_one(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user)
 int eqp_lazy_serve(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user)
 {
     long pause = 0;
-    int code = EQP_OK;
 
     EQP__FAIL_IF(lazy == NULL || make == NULL || !lazy->serves, EQP_ERR_ARGUMENT);
     for (bool moved = false; moved || !eqp__lazy_server_ends(lazy);) { /* offers are processed before the leave that
                                                                           follows */
         moved = false;
-        EQP_TRY(begin_letters(lazy, &moved));
-        EQP_TRY(end_letters(lazy->server, &moved));
+        EQP_CHECK(begin_letters(lazy, &moved));
+        EQP_CHECK(end_letters(lazy->server, &moved));
         if (begins(lazy->server)) {
-            EQP_TRY(make_one(lazy, make, user));
+            EQP_CHECK(make_one(lazy, make, user));
             moved = true;
         }
         pause = moved ? 0 : pause;
@@ -381,6 +371,5 @@ int eqp_lazy_serve(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user)
             eqp__lazy_rest(&pause);
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "late/lazy.h"
 
+#include "base/internal.h"
 #include "comm/agree.h"
 
 #include <equipoise/more/base.h>
@@ -140,16 +141,14 @@ static void choose_balancers(const eqp_lazy_options *o, int nranks, const eqp__l
 static int set_client(eqp_lazy *lazy, int64_t n, bool whole)
 {
     eqp__lazy_client *const client = &lazy->client;
-    int code;
 
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(client->to, n), EQP__ARRAY(client->out, n), EQP__ARRAY(client->leaving, n)));
+    EQP_CHECK(EQP__ARRAYS(EQP__ARRAY(client->to, n), EQP__ARRAY(client->out, n), EQP__ARRAY(client->leaving, n)));
     for (int64_t i = 0; i < n; i++) {
         client->out[i] = (eqp__lazy_letter){NULL, MPI_REQUEST_NULL};
     }
     client->n = n;
     client->whole = whole;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Connects napp application ranks and n balancers: each balancer answers a consecutive range of ranks; surplus

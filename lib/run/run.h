@@ -3,6 +3,7 @@
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 
+#include "base/internal.h"
 #include "cost/costs.h"
 #include "decide/policy.h"
 #include "map/options.h"

@@ -67,7 +67,8 @@ static int last_speeds_create(int nranks, void **state)
     last_speed *last = NULL;
     int code;
 
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(last, 1), EQP__ARRAY(last->speed, nranks)));
+    EQP_TRY(eqp_array_create(&last, 1, sizeof *last));
+    EQP_TRY(eqp_array_create(&last->speed, nranks, sizeof *last->speed));
     last->nranks = nranks;
     *state = last;
     last = NULL;

@@ -31,25 +31,26 @@ static int plan_comparison(eqp_whatif_state *state, int nchoices, const eqp_choi
                            eqp_message *message)
 {
     double pins;
-    int nmissing = 0, code = EQP_OK;
+    int nmissing = 0;
 
     *c = (comparison){.nasked = nchoices, .asked = choice};
     for (int i = 0; i < nchoices; i++) {
         if (choice[i].method == &eqp__method_auto) {
-            EQP_TRY(c->automatic != NULL ? EQP__SAY(message, EQP_ERR_ARGUMENT, "what-if: '%s' and '%s': one at a time",
-                                                    c->automatic->word, choice[i].word)
-                                         : EQP_OK);
+            EQP_CHECK(c->automatic != NULL
+                          ? EQP__SAY(message, EQP_ERR_ARGUMENT, "what-if: '%s' and '%s': one at a time",
+                                     c->automatic->word, choice[i].word)
+                          : EQP_OK);
             c->automatic = &choice[i];
         }
     }
     if (c->automatic != NULL) {
         c->neven = EVENED;
-        EQP_TRY(eqp__whatif_count_pins(state, &pins));
-        EQP_TRY(eqp__auto_missing(state->what->problem->own, eqp__auto_offers(state->what->problem, state->phases.n),
-                                  pins, &c->automatic->options, nchoices, choice, &nmissing, &c->missing, message));
+        EQP_CHECK(eqp__whatif_count_pins(state, &pins));
+        EQP_CHECK(eqp__auto_missing(state->what->problem->own, eqp__auto_offers(state->what->problem, state->phases.n),
+                                    pins, &c->automatic->options, nchoices, choice, &nmissing, &c->missing, message));
     }
-    EQP_TRY(EQP__ARRAYS({&c->tried, nchoices + nmissing, sizeof(const eqp_choice *)},
-                        EQP__ARRAY(c->even, (int64_t)ncounts * c->neven)));
+    EQP_CHECK(EQP__ARRAYS({&c->tried, nchoices + nmissing, sizeof(const eqp_choice *)},
+                          EQP__ARRAY(c->even, (int64_t)ncounts * c->neven)));
     for (int i = 0; i < nchoices; i++) {
         if (choice[i].method != &eqp__method_auto) {
             c->tried[c->ntried++] = &choice[i];
@@ -58,9 +59,7 @@ static int plan_comparison(eqp_whatif_state *state, int nchoices, const eqp_choi
     for (int i = 0; i < nmissing; i++) {
         c->tried[c->ntried++] = &c->missing[i];
     }
-    EQP_TRY(eqp_array_create(&c->step, 2 * (int64_t)(c->ntried + c->neven), sizeof *c->step));
-done:
-    return code;
+    return eqp_array_create(&c->step, 2 * (int64_t)(c->ntried + c->neven), sizeof *c->step);
 }
 
 static double step_of(const eqp_trial *trial)

@@ -178,22 +178,21 @@ static int measure_calls(MPI_Comm comm, int size, int levels, char *buffer, eqp_
 {
     char *const to = buffer + gathered_bytes[GATHERS - 1];
     double bytes[GATHERS], seconds[GATHERS], reduction, first = 0, per_byte = 0;
-    int n = 0, code;
+    int n = 0;
 
-    EQP_TRY(eqp_agree(comm, time_calls(comm, true, REDUCED, buffer, to, &reduction), NULL));
-    EQP_TRY(agree_seconds(comm, &reduction));
+    EQP_CHECK(eqp_agree(comm, time_calls(comm, true, REDUCED, buffer, to, &reduction), NULL));
+    EQP_CHECK(agree_seconds(comm, &reduction));
     for (int i = 0; i < GATHERS && (int64_t)gathered_bytes[i] * size <= MOST_GATHERED; i++) {
         bytes[n] = (double)gathered_bytes[i] * (size - 1);
-        EQP_TRY(eqp_agree(comm, time_calls(comm, false, gathered_bytes[i], buffer, to, &seconds[n]), NULL));
-        EQP_TRY(agree_seconds(comm, &seconds[n]));
+        EQP_CHECK(eqp_agree(comm, time_calls(comm, false, gathered_bytes[i], buffer, to, &seconds[n]), NULL));
+        EQP_CHECK(agree_seconds(comm, &seconds[n]));
         n++;
     }
     eqp__network_fit(n, bytes, seconds, &first, &per_byte);
     network->reduce = reduction / levels;
     network->gather = fmax(first, LEAST_SECONDS) / levels; /* 0 would mean alpha */
     network->gather_byte = per_byte;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int eqp_network_measure(MPI_Comm comm, eqp_network *network)

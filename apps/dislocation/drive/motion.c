@@ -45,15 +45,12 @@ static int create(const dd_simulation *sim, dd_motion *m)
 
 int dd_motion_begin(dd_simulation *sim, dd_motion *motion)
 {
-    int code;
-
     *motion = (dd_motion){.stepper = sim->stepper};
     sim->failed = sim->failed == EQP_OK ? sim->stage.code : sim->failed;
     sim->failed = sim->failed == EQP_OK ? create(sim, motion) : sim->failed;
-    EQP_TRY(dd_stepper_begin(&sim->stepper, sim->fastest));
+    EQP_CHECK(dd_stepper_begin(&sim->stepper, sim->fastest));
     dd_step_predict(motion->n, motion->x0, motion->guess, sim->stepper.dt, motion->x1);
-done:
-    return code;
+    return EQP_OK;
 }
 
 void dd_motion_place(dd_simulation *sim, const dd_motion *motion)

@@ -226,30 +226,27 @@ int dd_settings_complete(void *settings, eqp_message *message)
 {
     dd_settings *s = settings;
     eqp_message inner = {""};
-    int code;
 
     for (int d = 0; d < 3; d++) {
         s->tile[d] = 1;
         s->cells[d] = 0;
     }
-    EQP_TRY(check_inputs(s, message));
-    EQP_TRY(parse_check(s, message));
+    EQP_CHECK(check_inputs(s, message));
+    EQP_CHECK(parse_check(s, message));
     if (s->run.generate != NULL) {
-        EQP_TRY(refuse("generate", dd_generator_parse(s->run.generate, &s->generator, &inner), &inner, message));
+        EQP_CHECK(refuse("generate", dd_generator_parse(s->run.generate, &s->generator, &inner), &inner, message));
         s->generator.seed = s->generator.seeded ? s->generator.seed : (uint64_t)s->run.seed;
     }
     if (s->tile_text != NULL) {
-        EQP_TRY(parse_three("tile", s->tile_text, false, s->tile, message));
+        EQP_CHECK(parse_three("tile", s->tile_text, false, s->tile, message));
     }
     if (s->cells_text != NULL) {
-        EQP_TRY(parse_three("cells", s->cells_text, true, s->cells, message));
+        EQP_CHECK(parse_three("cells", s->cells_text, true, s->cells, message));
     }
     if (s->stress_text != NULL) {
-        EQP_TRY(parse_stress(s->stress_text, s->stress, message));
+        EQP_CHECK(parse_stress(s->stress_text, s->stress, message));
     }
-    EQP_TRY(app_run_choose(command_line.program, &dd_methods, &s->run, message));
-done:
-    return code;
+    return app_run_choose(command_line.program, &dd_methods, &s->run, message);
 }
 
 void dd_settings_default_control(eqp_paradis_control *control)

@@ -357,15 +357,14 @@ done:
 static int sort_blocks(packer *k)
 {
     const rf_memory *m = &k->trace->memory;
-    int code = EQP_OK;
 
     if (k->in->capacity == NULL || m->nblocks == 0) {
         return EQP_OK;
     }
-    EQP_TRY(eqp_array_create(&k->where, k->n, sizeof *k->where));
-    EQP_TRY(eqp_array_create(&k->member, k->n, sizeof *k->member));
-    EQP_TRY(eqp_array_create(&k->where_first, (int64_t)m->nblocks + 2, sizeof *k->where_first));
-    EQP_TRY(eqp_array_create(&k->nwhere, m->nblocks, sizeof *k->nwhere));
+    EQP_CHECK(eqp_array_create(&k->where, k->n, sizeof *k->where));
+    EQP_CHECK(eqp_array_create(&k->member, k->n, sizeof *k->member));
+    EQP_CHECK(eqp_array_create(&k->where_first, (int64_t)m->nblocks + 2, sizeof *k->where_first));
+    EQP_CHECK(eqp_array_create(&k->nwhere, m->nblocks, sizeof *k->nwhere));
     for (int64_t i = 0; i < k->n; i++) {
         k->where_first[m->block[i] >= 0 ? m->block[i] + 2 : 0] += m->block[i] >= 0;
     }
@@ -377,8 +376,7 @@ static int sort_blocks(packer *k)
             k->member[k->where_first[m->block[i] + 1]++] = i;
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int rf_pack(const rf_packing *packing, int *part)

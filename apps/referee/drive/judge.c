@@ -74,23 +74,21 @@ done:
 int rf_judge_map(const rf_problem *problem, int nparts, rf_judged *judged)
 {
     int64_t room = judged->room, part_room = judged->room;
-    int code;
 
     if (judged->n == judged->room) {
-        EQP_TRY(eqp_array_reserve(&judged->later, &room, judged->n + 1, sizeof *judged->later));
-        EQP_TRY(eqp_array_reserve(&judged->part, &part_room, judged->n + 1, sizeof *judged->part));
+        EQP_CHECK(eqp_array_reserve(&judged->later, &room, judged->n + 1, sizeof *judged->later));
+        EQP_CHECK(eqp_array_reserve(&judged->part, &part_room, judged->n + 1, sizeof *judged->part));
         judged->room = (int)(room < part_room ? room : part_room);
     }
     judged->part[judged->n] = NULL;
-    EQP_TRY(judge(problem, nparts, problem->part, &judged->later[judged->n]));
+    EQP_CHECK(judge(problem, nparts, problem->part, &judged->later[judged->n]));
     if (judged->keep) {
         int **kept = &judged->part[judged->n];
-        EQP_TRY(eqp_array_create(kept, problem->trace->n, sizeof **kept));
+        EQP_CHECK(eqp_array_create(kept, problem->trace->n, sizeof **kept));
         memcpy(*kept, problem->part, (size_t)problem->trace->n * sizeof **kept);
     }
     judged->n++;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Evaluates the map made for phase `at` in one turn of each phase of the cycle that judges maps. */
@@ -126,7 +124,6 @@ int rf_judge_run(rf_problem *problem, const eqp_network *network, const eqp_exch
     const rf_trace *t = problem->trace;
     const eqp_problem functions = rf_problem_functions(problem);
     eqp_compared next = {.method = NULL};
-    int code;
 
     judged->run = (eqp_compared){.method = APP_COMPARE_AS_RUN,
                                  .parts = t->nranks,
@@ -137,17 +134,15 @@ int rf_judge_run(rf_problem *problem, const eqp_network *network, const eqp_exch
         problem->part[i] = rf_trace_rank(t, problem->at)[i];
     }
     problem->begin = problem->at;
-    EQP_TRY(evaluate(problem, network, plan, &judged->run));
+    EQP_CHECK(evaluate(problem, network, plan, &judged->run));
     if (functions.advance != NULL) {
-        EQP_TRY(functions.advance(problem, NULL));
-        EQP_TRY(evaluate(problem, network, plan, &next));
+        EQP_CHECK(functions.advance(problem, NULL));
+        EQP_CHECK(evaluate(problem, network, plan, &next));
         judged->run.imbalance_next = next.evaluated.imbalance;
         judged->run.step_next = next.evaluated.step_seconds;
     }
     rf_problem_unscale(problem, &judged->run);
-    EQP_TRY(judge(problem, t->nranks, NULL, &judged->run_later));
-done:
-    return code;
+    return judge(problem, t->nranks, NULL, &judged->run_later);
 }
 
 void rf_judged_free(rf_judged *judged)

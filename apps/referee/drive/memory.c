@@ -128,28 +128,25 @@ done:
 int rf_memory_capacity(const rf_trace *trace, const eqp_capacities *capacities, int nparts, double *bytes)
 {
     double sum, own;
-    int code;
 
-    EQP_TRY(least_of_all(trace, nparts, &sum, &own));
+    EQP_CHECK(least_of_all(trace, nparts, &sum, &own));
     for (int p = 0; p < nparts; p++) {
         bytes[p] = capacities->n > 0         ? capacities->bytes[p % capacities->n]
                    : capacities->of_mean > 0 ? fmax(capacities->of_mean * sum / nparts, 1.0)
                                              : INFINITY;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int rf_memory_prove(const rf_trace *t, const eqp_capacities *capacities, int nparts, eqp_message *proof)
 {
     double all, own, most = 0.0, sum = 0.0;
-    int code;
 
     proof->text[0] = '\0';
     if (capacities->n == 0) {
         return EQP_OK;
     }
-    EQP_TRY(least_of_all(t, nparts, &all, &own));
+    EQP_CHECK(least_of_all(t, nparts, &all, &own));
     for (int p = 0; p < nparts; p++) {
         most = fmax(most, capacities->bytes[p % capacities->n]);
         sum += capacities->bytes[p % capacities->n];
@@ -166,6 +163,5 @@ int rf_memory_prove(const rf_trace *t, const eqp_capacities *capacities, int npa
                             (long long)t->id[i], needs, most);
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }

@@ -33,16 +33,15 @@ static int find_nearest(rf_result *r)
 {
     const app_comparison *c = &r->comparison;
     rf_nearest *at = NULL;
-    int code;
 
-    EQP_TRY(eqp_array_create(&r->nearest, c->n, sizeof *r->nearest));
+    EQP_CHECK(eqp_array_create(&r->nearest, c->n, sizeof *r->nearest));
     for (int i = 0; i < c->n; i++) {
         const eqp_compared *row = &c->rows[i];
         if (i == 0 || row->parts != row[-1].parts) {
             at = &r->nearest[r->nnearest++];
             at->parts = row->parts;
-            EQP_TRY(rf_bound_find(r->problem, row->parts, &at->bound));
-            EQP_TRY(rf_memory_prove(r->problem->trace, &r->problem->capacities, row->parts, &at->proof));
+            EQP_CHECK(rf_bound_find(r->problem, row->parts, &at->bound));
+            EQP_CHECK(rf_memory_prove(r->problem->trace, &r->problem->capacities, row->parts, &at->proof));
         }
         if (row->evaluated.memory_use <= 1.0 &&
             (at->row == NULL || row->evaluated.load_max < at->row->evaluated.load_max)) {
@@ -50,8 +49,7 @@ static int find_nearest(rf_result *r)
             at->reached = row->evaluated.load_max <= at->bound.load * (1 + REACHED);
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* The run's row comes before the methods of its number of parts. */
@@ -59,11 +57,10 @@ int rf_result_make(const rf_judged *judged, int n, eqp_compared *rows, rf_result
 {
     app_comparison *c = &result->comparison;
     bool ran = judged->run.parts == 0;
-    int code;
 
-    EQP_TRY(eqp_array_create(&c->rows, n + 1, sizeof *c->rows));
-    EQP_TRY(eqp_array_create(&result->later, n + 1, sizeof *result->later));
-    EQP_TRY(eqp_array_create(&result->part, n + 1, sizeof *result->part));
+    EQP_CHECK(eqp_array_create(&c->rows, n + 1, sizeof *c->rows));
+    EQP_CHECK(eqp_array_create(&result->later, n + 1, sizeof *result->later));
+    EQP_CHECK(eqp_array_create(&result->part, n + 1, sizeof *result->part));
     for (int i = 0; i < n; i++) {
         if (!ran && rows[i].parts == judged->run.parts) {
             result->later[c->n] = judged->run_later;
@@ -74,9 +71,7 @@ int rf_result_make(const rf_judged *judged, int n, eqp_compared *rows, rf_result
         result->part[c->n] = judged->part[i];
         c->rows[c->n++] = rows[i];
     }
-    EQP_TRY(find_nearest(result));
-done:
-    return code;
+    return find_nearest(result);
 }
 
 /* The first row of a method with this number of parts, 0: any; NULL: none. */
@@ -96,19 +91,16 @@ static int add_later(eqp_table *table, const rf_result *r, int i)
     const rf_later *later = &r->later[i];
     const eqp_compared *run = find_method(&r->comparison, APP_COMPARE_AS_RUN, row->parts);
     const double was = run != NULL ? r->later[run - r->comparison.rows].seconds : 0.0;
-    int code;
 
-    EQP_TRY(eqp_table_cell(table, "%d", row->parts));
-    EQP_TRY(row->chosen[0] == '\0' ? eqp_table_cell(table, "%s", row->method)
-                                   : eqp_table_cell(table, "%s (%s)", row->method, row->chosen));
-    EQP_TRY(eqp_table_cell(table, "%.2f%%", 100.0 * later->mean));
-    EQP_TRY(eqp_table_cell(table, "%.2f%%", 100.0 * later->most));
-    EQP_TRY(eqp_table_cell(table, "%.4g", later->seconds));
-    EQP_TRY(was > 0 ? eqp_table_cell(table, "%+.1f%%", 100.0 * (1.0 - later->seconds / was))
-                    : eqp_table_cell(table, "%s", ""));
-    EQP_TRY(later->moved >= 0 ? eqp_table_cell(table, "%" PRId64, later->moved) : eqp_table_cell(table, "%s", ""));
-done:
-    return code;
+    EQP_CHECK(eqp_table_cell(table, "%d", row->parts));
+    EQP_CHECK(row->chosen[0] == '\0' ? eqp_table_cell(table, "%s", row->method)
+                                     : eqp_table_cell(table, "%s (%s)", row->method, row->chosen));
+    EQP_CHECK(eqp_table_cell(table, "%.2f%%", 100.0 * later->mean));
+    EQP_CHECK(eqp_table_cell(table, "%.2f%%", 100.0 * later->most));
+    EQP_CHECK(eqp_table_cell(table, "%.4g", later->seconds));
+    EQP_CHECK(was > 0 ? eqp_table_cell(table, "%+.1f%%", 100.0 * (1.0 - later->seconds / was))
+                      : eqp_table_cell(table, "%s", ""));
+    return later->moved >= 0 ? eqp_table_cell(table, "%" PRId64, later->moved) : eqp_table_cell(table, "%s", "");
 }
 
 /* Quality of the maps in all later phases. */
@@ -245,13 +237,10 @@ static int set_head(const rf_result *r, const char *command, const eqp_field *bo
         eqp_field_list("bounds", r->nnearest, BOUND_FIELDS, bounds),
         eqp_field_count("trace_ranks", t->nranks),
     };
-    int code;
 
-    EQP_TRY(app_report_set_all(report, (int)(sizeof field / sizeof field[0]), field));
-    EQP_TRY(app_report_set_network(report, &r->comparison.network));
-    EQP_TRY(app_report_set_provenance(report));
-done:
-    return code;
+    EQP_CHECK(app_report_set_all(report, (int)(sizeof field / sizeof field[0]), field));
+    EQP_CHECK(app_report_set_network(report, &r->comparison.network));
+    return app_report_set_provenance(report);
 }
 
 /* Writes phases.csv: one row for each row of compare.csv. */

@@ -124,22 +124,20 @@ static void walk_pins(rf_problem *p, bool fill)
 static int make_pins(rf_problem *p)
 {
     int64_t sum = 0;
-    int code;
 
-    EQP_TRY(eqp_array_create(&p->pin_first, p->nmoving + 1, sizeof *p->pin_first));
+    EQP_CHECK(eqp_array_create(&p->pin_first, p->nmoving + 1, sizeof *p->pin_first));
     walk_pins(p, false);
     for (int64_t k = 0; k <= p->nmoving; k++) {
         sum += p->pin_first[k];
         p->pin_first[k] = sum;
     }
-    EQP_TRY(eqp_array_create(&p->pin, sum, sizeof *p->pin));
+    EQP_CHECK(eqp_array_create(&p->pin, sum, sizeof *p->pin));
     walk_pins(p, true);
     for (int64_t k = p->nmoving; k > 0; k--) {
         p->pin_first[k] = p->pin_first[k - 1];
     }
     p->pin_first[0] = 0;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static void find_senders(rf_problem *p)
@@ -286,9 +284,8 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
 {
     const rf_problem *p = user;
     const rf_trace *t = p->trace;
-    int code = EQP_OK;
 
-    EQP_TRY(eqp_survey_reserve(owners, p->count));
+    EQP_CHECK(eqp_survey_reserve(owners, p->count));
     for (int64_t k = p->first; k < p->first + p->count; k++) {
         const int64_t i = p->item[k];
         eqp_owner owner = {.key = p->key[k],
@@ -305,16 +302,15 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
         } else {
             owner.centre[0] = (double)i;
         }
-        EQP_TRY(kind == EQP_SURVEY_WORK ? add_work(p, i, owners, &owner) : EQP_OK);
+        EQP_CHECK(kind == EQP_SURVEY_WORK ? add_work(p, i, owners, &owner) : EQP_OK);
         for (int64_t e = p->pin_first[k]; e < p->pin_first[k + 1]; e++) {
             if (kind == EQP_SURVEY_WORK && eqp_survey_pin_below(owners) > 0) {
-                EQP_TRY(eqp_survey_add_pin(owners, p->pin[e]));
+                EQP_CHECK(eqp_survey_add_pin(owners, p->pin[e]));
             }
         }
-        EQP_TRY(eqp_survey_add_owner(owners, &owner));
+        EQP_CHECK(eqp_survey_add_owner(owners, &owner));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int rf_problem_fixed_part(const rf_trace *trace, int64_t phase, int64_t item, int nparts)
@@ -379,19 +375,17 @@ static int tell_edge(const rf_problem *p, int64_t e, eqp_evaluation *evaluation)
     const rf_edge *edge = &t->edge[e];
     const int home = p->part[edge->from], part = p->part[edge->to];
     const int64_t bytes = p->sends[edge->from] && t->bytes != NULL ? t->bytes[edge->from] : 0;
-    int code;
 
     if (home == part) {
         return EQP_OK;
     }
-    EQP_TRY(eqp_evaluation_block(evaluation, 0, edge->from, bytes, 1, home));
-    EQP_TRY(eqp_evaluation_need(evaluation, 0, edge->from, part));
+    EQP_CHECK(eqp_evaluation_block(evaluation, 0, edge->from, bytes, 1, home));
+    EQP_CHECK(eqp_evaluation_need(evaluation, 0, edge->from, part));
     if (edge->bytes > 0) {
-        EQP_TRY(eqp_evaluation_block(evaluation, 0, t->n + e, edge->bytes, 0, home));
-        EQP_TRY(eqp_evaluation_need(evaluation, 0, t->n + e, part));
+        EQP_CHECK(eqp_evaluation_block(evaluation, 0, t->n + e, edge->bytes, 0, home));
+        EQP_CHECK(eqp_evaluation_need(evaluation, 0, t->n + e, part));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* A byte counts as an element that a part holds. */
@@ -434,33 +428,28 @@ int rf_problem_tell(const rf_problem *p, int nparts, int piece, int npieces, boo
 {
     const rf_trace *t = p->trace;
     int64_t first, count, own, end;
-    int code = EQP_OK;
 
     find_edges(t, p->now, 1, &own, &end);
     const int64_t nedges = t->ncommon + end - own;
     app_slice(t->n, piece, npieces, &first, &count);
     for (int64_t i = first; i < first + count; i++) {
-        EQP_TRY(eqp_evaluation_load(evaluation, p->part[i], p->scale * rf_trace_load(t, p->now)[i]));
+        EQP_CHECK(eqp_evaluation_load(evaluation, p->part[i], p->scale * rf_trace_load(t, p->now)[i]));
     }
-    EQP_TRY(piece == 0 && p->measured && !loads_only ? tell_memory(p, nparts, evaluation) : EQP_OK);
+    EQP_CHECK(piece == 0 && p->measured && !loads_only ? tell_memory(p, nparts, evaluation) : EQP_OK);
     app_slice(loads_only ? 0 : nedges, piece, npieces, &first, &count);
     for (int64_t k = first; k < first + count; k++) {
-        EQP_TRY(tell_edge(p, k < t->ncommon ? k : own + k - t->ncommon, evaluation));
+        EQP_CHECK(tell_edge(p, k < t->ncommon ? k : own + k - t->ncommon, evaluation));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int trace_map(void *user, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,
                      eqp_evaluation *evaluation)
 {
     rf_problem *p = user;
-    int code;
 
-    EQP_TRY(rf_problem_gather(p, nparts, map, placement));
-    EQP_TRY(rf_problem_tell(p, nparts, p->rank, p->nranks, loads_only, evaluation));
-done:
-    return code;
+    EQP_CHECK(rf_problem_gather(p, nparts, map, placement));
+    return rf_problem_tell(p, nparts, p->rank, p->nranks, loads_only, evaluation);
 }
 
 static int advance(void *user, eqp_message *message)

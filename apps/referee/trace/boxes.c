@@ -58,20 +58,17 @@ static column read_column(char *name)
 static int read_header(boxes *b, char *line, char separator)
 {
     char *name;
-    int code = EQP_OK;
 
     line += line[0] == '#';
     while ((name = rf_field_next(&line, separator)) != NULL) {
-        EQP_TRY(eqp_array_reserve(&b->column, &b->column_room, b->ncolumns + 1, sizeof *b->column));
+        EQP_CHECK(eqp_array_reserve(&b->column, &b->column_room, b->ncolumns + 1, sizeof *b->column));
         b->column[b->ncolumns] = read_column(name);
         const int64_t at = b->column[b->ncolumns++].box;
         RF_REFUSE_IF(at > b->ncolumns, b->build, EQP_ERR_FORMAT, "box %lld in column %lld", (long long)at,
                      (long long)b->ncolumns); /* boxes are numbered without gaps */
         b->nboxes = at >= b->nboxes ? at + 1 : b->nboxes;
     }
-    EQP_TRY(eqp_array_create(&b->value, b->nboxes * NFIELDS, sizeof *b->value));
-done:
-    return code;
+    return eqp_array_create(&b->value, b->nboxes * NFIELDS, sizeof *b->value);
 }
 
 static int name_box(boxes *b, int64_t index, const int64_t key[RF_KEY_WORDS])
@@ -90,7 +87,6 @@ static int take_box(boxes *b, int64_t phase, const double value[NFIELDS])
 {
     int64_t key[RF_KEY_WORDS], index;
     rf_row row = {.phase = phase, .load = value[COST], .bytes = RF_NONE, .placed = true};
-    int code;
 
     for (int f = PROC; f < NFIELDS; f++) {
         RF_REFUSE_IF(!(fabs(value[f]) < 0x1p53) || value[f] != floor(value[f]), b->build, EQP_ERR_DATA, "%s is %g",
@@ -103,28 +99,25 @@ static int take_box(boxes *b, int64_t phase, const double value[NFIELDS])
         key[1 + d] = (int64_t)value[I_LOW + d];
     }
     key[0] = (int64_t)value[LEV];
-    EQP_TRY(rf_keys_take(&b->known, key, &row.item));
-    EQP_TRY(rf_build_row(b->build, &row, &index));
-    EQP_TRY(name_box(b, index, key));
-done:
-    return code;
+    EQP_CHECK(rf_keys_take(&b->known, key, &row.item));
+    EQP_CHECK(rf_build_row(b->build, &row, &index));
+    return name_box(b, index, key);
 }
 
 static int read_line(boxes *b, char *line, char separator)
 {
     char *field = rf_field_next(&line, separator);
     int64_t step = 0, at = 1;
-    int code;
 
     for (int64_t v = 0; v < b->nboxes * NFIELDS; v++) {
         b->value[v] = NAN;
     }
-    EQP_TRY(rf_field_int(b->build, field != NULL ? field : "", "step", &step));
+    EQP_CHECK(rf_field_int(b->build, field != NULL ? field : "", "step", &step));
     for (; (field = rf_field_next(&line, separator)) != NULL; at++) {
         RF_REFUSE_IF(at >= b->ncolumns, b->build, EQP_ERR_DATA, "more fields than the header has");
         const column *c = &b->column[at];
         if (c->box >= 0 && strcasecmp(field, "nan") != 0) {
-            EQP_TRY(rf_field_real(b->build, field, field_name[c->field], &b->value[c->box * NFIELDS + c->field]));
+            EQP_CHECK(rf_field_real(b->build, field, field_name[c->field], &b->value[c->box * NFIELDS + c->field]));
         }
     }
     RF_REFUSE_IF(at < b->ncolumns, b->build, EQP_ERR_DATA, "%lld fields, where the header has %lld", (long long)at,
@@ -132,11 +125,10 @@ static int read_line(boxes *b, char *line, char separator)
     for (int64_t i = 0; i < b->nboxes; i++) {
         const double *value = b->value + i * NFIELDS;
         if (!isnan(value[COST]) || !isnan(value[PROC])) { /* else this step lacks the box */
-            EQP_TRY(take_box(b, step, value));
+            EQP_CHECK(take_box(b, step, value));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int rf_read_boxes(rf_build *build, const char *path)

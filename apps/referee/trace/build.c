@@ -10,16 +10,14 @@
 int rf_build_create(int64_t wanted, eqp_message *message, rf_build **build)
 {
     rf_build *made = NULL;
-    int code;
 
-    EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
+    EQP_CHECK(eqp_array_create(&made, 1, sizeof *made));
     made->wanted = wanted;
     made->message = message;
     made->unit = "line";
     made->nranks = RF_NONE;
     *build = made;
-done:
-    return code;
+    return EQP_OK;
 }
 
 void rf_build_free(rf_build *build)
@@ -45,14 +43,11 @@ void rf_build_free(rf_build *build)
 
 int rf_build_open(rf_build *build, const char *path, const char *unit)
 {
-    int code;
-
-    EQP_TRY(eqp_array_reserve(&build->file, &build->path_room, build->npaths + 1, sizeof *build->file));
+    EQP_CHECK(eqp_array_reserve(&build->file, &build->path_room, build->npaths + 1, sizeof *build->file));
     build->file[build->npaths++] = (rf_kept_file){path, RF_NONE};
     build->unit = unit;
     build->number = 0;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int rf_build_nranks(rf_build *build, int64_t nranks)
@@ -165,7 +160,6 @@ static int take_needs(rf_build *b, const rf_row *row, rf_kept_item *item)
     const rf_needs *needs = &row->needs;
     const double bytes[] = {needs->held, needs->working, needs->block_bytes, needs->rank_bytes};
     int64_t block;
-    int code = EQP_OK;
 
     for (size_t k = 0; k < sizeof bytes / sizeof bytes[0]; k++) {
         RF_REFUSE_IF(!(bytes[k] >= 0 && bytes[k] <= 0x1p60), b, EQP_ERR_DATA, "%g bytes of memory: not 0 to 2^60",
@@ -177,21 +171,20 @@ static int take_needs(rf_build *b, const rf_row *row, rf_kept_item *item)
     item->needs.block = needs->block;
     if (needs->block >= 0) {
         const int64_t before = b->blocks.n;
-        EQP_TRY(rf_keys_take(&b->blocks, &needs->block, &block));
-        EQP_TRY(eqp_array_reserve(&b->block_bytes, &b->block_room, b->blocks.room, sizeof *b->block_bytes));
+        EQP_CHECK(rf_keys_take(&b->blocks, &needs->block, &block));
+        EQP_CHECK(eqp_array_reserve(&b->block_bytes, &b->block_room, b->blocks.room, sizeof *b->block_bytes));
         b->block_bytes[block] = most(block < before ? b->block_bytes[block] : 0.0, needs->block_bytes);
         item->needs.block = block;
     }
     if (row->rank != RF_NONE && needs->rank_bytes > 0) {
         const int64_t room = b->rank_room;
-        EQP_TRY(eqp_array_reserve(&b->rank_bytes, &b->rank_room, row->rank + 1, sizeof *b->rank_bytes));
+        EQP_CHECK(eqp_array_reserve(&b->rank_bytes, &b->rank_room, row->rank + 1, sizeof *b->rank_bytes));
         for (int64_t r = room; r < b->rank_room; r++) {
             b->rank_bytes[r] = 0.0;
         }
         b->rank_bytes[row->rank] = most(b->rank_bytes[row->rank], needs->rank_bytes);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Takes positions of the requested phase, by default of the first one. */
@@ -209,12 +202,11 @@ static void take_place(const rf_build *b, const rf_row *row, rf_kept_item *item)
 int rf_build_row(rf_build *b, const rf_row *row, int64_t *index)
 {
     int64_t i, p;
-    int code;
 
-    EQP_TRY(check_row(b, row));
-    EQP_TRY(find_item(b, row->item, &i));
-    EQP_TRY(rf_keys_take(&b->phases, &row->phase, &p));
-    EQP_TRY(eqp_array_reserve(&b->row, &b->row_room, b->nrows + 1, sizeof *b->row));
+    EQP_CHECK(check_row(b, row));
+    EQP_CHECK(find_item(b, row->item, &i));
+    EQP_CHECK(rf_keys_take(&b->phases, &row->phase, &p));
+    EQP_CHECK(eqp_array_reserve(&b->row, &b->row_room, b->nrows + 1, sizeof *b->row));
     rf_kept_item *item = &b->item[i];
     RF_REFUSE_IF(item->seen && item->fixed != row->fixed, b, EQP_ERR_DATA, "item %lld may move in some rows only",
                  (long long)row->item);
@@ -228,7 +220,7 @@ int rf_build_row(rf_build *b, const rf_row *row, int64_t *index)
     item->fixed = row->fixed;
     item->bytes = row->bytes != RF_NONE ? row->bytes : item->bytes;
     take_place(b, row, item);
-    EQP_TRY(row->needs.known ? take_needs(b, row, item) : EQP_OK);
+    EQP_CHECK(row->needs.known ? take_needs(b, row, item) : EQP_OK);
     b->ranked = row->rank != RF_NONE;
     b->sized = b->sized || row->bytes != RF_NONE;
     b->placed = b->placed || row->placed;
@@ -236,8 +228,7 @@ int rf_build_row(rf_build *b, const rf_row *row, int64_t *index)
     if (index != NULL) {
         *index = i;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int rf_build_name(rf_build *build, int64_t index, char *name)
@@ -254,25 +245,23 @@ int rf_build_name(rf_build *build, int64_t index, char *name)
 int rf_build_edge(rf_build *b, int64_t from, int64_t to, int64_t bytes, int64_t phase)
 {
     int64_t i, k, p = -1;
-    int code;
 
     RF_REFUSE_IF(bytes != RF_NONE && (bytes < 0 || bytes > INT64_C(1) << 50), b, EQP_ERR_DATA,
                  "%lld bytes: not 0 to 2^50", (long long)bytes);
-    EQP_TRY(find_item(b, from, &i));
-    EQP_TRY(find_item(b, to, &k));
+    EQP_CHECK(find_item(b, from, &i));
+    EQP_CHECK(find_item(b, to, &k));
     if (phase != RF_NONE) {
         RF_REFUSE_IF(phase < 0, b, EQP_ERR_DATA, "phase %lld: phases begin with 0", (long long)phase);
-        EQP_TRY(rf_keys_take(&b->phases, &phase, &p));
+        EQP_CHECK(rf_keys_take(&b->phases, &phase, &p));
     }
-    EQP_TRY(eqp_array_reserve(&b->edge, &b->edge_room, b->nedges + 1, sizeof *b->edge));
+    EQP_CHECK(eqp_array_reserve(&b->edge, &b->edge_room, b->nedges + 1, sizeof *b->edge));
     b->edge[b->nedges++] = (rf_kept_edge){.from = (int32_t)i,
                                           .to = (int32_t)k,
                                           .phase = (int32_t)p,
                                           .bytes = bytes != RF_NONE ? bytes : -1,
                                           .number = b->number,
                                           .path = (int32_t)(b->npaths - 1)};
-done:
-    return code;
+    return EQP_OK;
 }
 
 int rf_build_repeat(rf_build *b, int64_t first, int64_t last, int64_t row, int64_t end)
@@ -280,13 +269,11 @@ int rf_build_repeat(rf_build *b, int64_t first, int64_t last, int64_t row, int64
     const rf_kept_repeat *newest = b->nrepeats > 0 ? &b->repeat[b->nrepeats - 1] : NULL;
     const bool named = newest != NULL && newest->first == first && newest->last == last;
     int64_t p;
-    int code;
 
     for (int64_t phase = first; phase <= last && !named; phase++) { /* else the previous file has named them */
-        EQP_TRY(rf_keys_take(&b->phases, &phase, &p));
+        EQP_CHECK(rf_keys_take(&b->phases, &phase, &p));
     }
-    EQP_TRY(eqp_array_reserve(&b->repeat, &b->repeat_room, b->nrepeats + 1, sizeof *b->repeat));
+    EQP_CHECK(eqp_array_reserve(&b->repeat, &b->repeat_room, b->nrepeats + 1, sizeof *b->repeat));
     b->repeat[b->nrepeats++] = (rf_kept_repeat){first, last, row, end};
-done:
-    return code;
+    return EQP_OK;
 }

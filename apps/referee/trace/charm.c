@@ -221,20 +221,16 @@ static int name(rf_build *build, int64_t index, int64_t manager, uint64_t id)
 static int add(rf_build *build, rf_keys *known, int64_t manager, uint64_t id, rf_row *row)
 {
     int64_t word[RF_KEY_WORDS], index;
-    int code;
 
     words_of(manager, id, word);
-    EQP_TRY(rf_keys_take(known, word, &row->item));
-    EQP_TRY(rf_build_row(build, row, &index));
-    EQP_TRY(name(build, index, manager, id));
-done:
-    return code;
+    EQP_CHECK(rf_keys_take(known, word, &row->item));
+    EQP_CHECK(rf_build_row(build, row, &index));
+    return name(build, index, manager, id);
 }
 
 static int read_objects(rf_build *build, dump *d, int64_t phase, rf_keys *known)
 {
     dump from = {.at = d->from, .end = d->end, .little = d->little};
-    int code = EQP_OK;
 
     d->at = d->objects;
     for (int64_t i = 0; i < d->nobjects; i++) {
@@ -242,17 +238,14 @@ static int read_objects(rf_build *build, dump *d, int64_t phase, rf_keys *known)
         rf_row row = {.phase = phase, .load = o.load, .bytes = RF_NONE, .fixed = !o.moves};
         build->number = i;
         row.rank = take_int(&from);
-        EQP_TRY(add(build, known, o.manager, o.id, &row));
+        EQP_CHECK(add(build, known, o.manager, o.id, &row));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Background work of processors cannot move. */
 static int read_background(rf_build *build, dump *d, int64_t phase, rf_keys *known)
 {
-    int code = EQP_OK;
-
     d->at = d->procs;
     for (int64_t p = 0; p < d->nprocs; p++) {
         const processor one = take_processor(d);
@@ -262,10 +255,9 @@ static int read_background(rf_build *build, dump *d, int64_t phase, rf_keys *kno
                       .bytes = RF_NONE,
                       .fixed = true};
         build->number = p;
-        EQP_TRY(add(build, known, -1, (uint64_t)one.pe, &row));
+        EQP_CHECK(add(build, known, -1, (uint64_t)one.pe, &row));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Item of an object; -1: unknown. */
@@ -279,8 +271,6 @@ static int64_t find(const rf_keys *known, key k)
 
 static int read_messages(rf_build *build, dump *d, int64_t phase, const rf_keys *known)
 {
-    int code = EQP_OK;
-
     d->at = d->messages;
     for (int64_t i = 0; i < d->nmessages; i++) {
         const sending m = take_message(d);
@@ -292,12 +282,11 @@ static int read_messages(rf_build *build, dump *d, int64_t phase, const rf_keys 
             if (receiver < 0) {
                 build->left_out++;
             } else {
-                EQP_TRY(rf_build_edge(build, sender, receiver, m.bytes, phase));
+                EQP_CHECK(rf_build_edge(build, sender, receiver, m.bytes, phase));
             }
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int refuse_layout(const rf_build *build, const char *why)
@@ -312,7 +301,6 @@ static int read_bytes(rf_build *build, const unsigned char *bytes, int64_t size,
     const unsigned char *rest = bytes + (old ? 9 : 10);
     dump d = {.at = bytes + HEAD, .end = bytes + size, .little = rest[0] == 1, .word = rest[5]};
     int64_t version;
-    int code;
 
     if (bytes[4] > 1 || bytes[6] != 2 || bytes[7] != 4 || (d.word != 4 && d.word != 8) || rest[0] > 1 || rest[2] != 8 ||
         rest[3] != rest[0] || rest[4] != 1) {
@@ -332,11 +320,9 @@ static int read_bytes(rf_build *build, const unsigned char *bytes, int64_t size,
         }
     }
     d = plain;
-    EQP_TRY(read_objects(build, &d, phase, known));
-    EQP_TRY(read_background(build, &d, phase, known));
-    EQP_TRY(read_messages(build, &d, phase, known));
-done:
-    return code;
+    EQP_CHECK(read_objects(build, &d, phase, known));
+    EQP_CHECK(read_background(build, &d, phase, known));
+    return read_messages(build, &d, phase, known);
 }
 
 int rf_read_charm(rf_build *build, const char *path, int64_t phase, rf_keys *known)

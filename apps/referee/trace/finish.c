@@ -66,12 +66,10 @@ static int check_size(const rf_build *b, const int64_t *own, const rf_trace *t)
 /* Fills data per item and moves the build's names into the trace. */
 static int fill_items(rf_build *b, const int64_t *place, rf_trace *t)
 {
-    int code = EQP_OK;
-
-    EQP_TRY(b->held ? eqp_array_create(&t->fixed, t->n, sizeof *t->fixed) : EQP_OK);
-    EQP_TRY(b->sized ? eqp_array_create(&t->bytes, t->n, sizeof *t->bytes) : EQP_OK);
-    EQP_TRY(b->placed ? eqp_array_create(&t->centre, 3 * t->n, sizeof *t->centre) : EQP_OK);
-    EQP_TRY(b->named ? eqp_array_create(&t->name, t->n, sizeof *t->name) : EQP_OK);
+    EQP_CHECK(b->held ? eqp_array_create(&t->fixed, t->n, sizeof *t->fixed) : EQP_OK);
+    EQP_CHECK(b->sized ? eqp_array_create(&t->bytes, t->n, sizeof *t->bytes) : EQP_OK);
+    EQP_CHECK(b->placed ? eqp_array_create(&t->centre, 3 * t->n, sizeof *t->centre) : EQP_OK);
+    EQP_CHECK(b->named ? eqp_array_create(&t->name, t->n, sizeof *t->name) : EQP_OK);
     for (int64_t i = 0; i < b->items.n; i++) {
         rf_kept_item *item = &b->item[i];
         const int64_t to = place[i];
@@ -85,8 +83,8 @@ static int fill_items(rf_build *b, const int64_t *place, rf_trace *t)
             t->bytes[to] = item->bytes != RF_NONE ? item->bytes : 0;
         }
         if (b->placed && item->centre_phase == RF_NONE && !item->fixed) {
-            EQP_TRY(rf_build_refuse_at(b, 0, RF_NONE, "item %lld has no position, but some items have",
-                                       (long long)t->id[to]));
+            EQP_CHECK(rf_build_refuse_at(b, 0, RF_NONE, "item %lld has no position, but some items have",
+                                         (long long)t->id[to]));
         }
         if (b->placed) {
             memcpy(t->centre + 3 * to, item->centre, sizeof item->centre);
@@ -96,8 +94,7 @@ static int fill_items(rf_build *b, const int64_t *place, rf_trace *t)
             item->name = NULL;
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* In phases without an item its rank is that of the previous phase, else of the next one. */
@@ -274,10 +271,9 @@ done:
 static int fill_loads(const rf_build *b, const int64_t *item, const int64_t *phase, const int64_t *own, rf_trace *t)
 {
     const int64_t cells = t->n * t->nrows;
-    int code;
 
-    EQP_TRY(eqp_array_create(&t->load, cells, sizeof *t->load));
-    EQP_TRY(b->ranked ? eqp_array_create(&t->rank, cells, sizeof *t->rank) : EQP_OK);
+    EQP_CHECK(eqp_array_create(&t->load, cells, sizeof *t->load));
+    EQP_CHECK(b->ranked ? eqp_array_create(&t->rank, cells, sizeof *t->rank) : EQP_OK);
     for (int64_t c = 0; c < cells; c++) {
         t->load[c] = -1;
         if (b->ranked) {
@@ -287,8 +283,8 @@ static int fill_loads(const rf_build *b, const int64_t *item, const int64_t *pha
     for (int64_t r = 0; r < b->nrows; r++) {
         const rf_kept_row *row = &b->row[r];
         if (t->load[t->row[phase[row->phase]] * t->n + item[row->item]] >= 0) {
-            EQP_TRY(rf_build_refuse_at(b, row->path, row->number, "item %lld stands twice in phase %lld",
-                                       (long long)b->items.word[row->item], (long long)b->phases.word[row->phase]));
+            EQP_CHECK(rf_build_refuse_at(b, row->path, row->number, "item %lld stands twice in phase %lld",
+                                         (long long)b->items.word[row->item], (long long)b->phases.word[row->phase]));
         }
         take_load(b, item, row, phase[row->phase], t);
         t->nranks = row->rank >= t->nranks ? row->rank + 1 : t->nranks;
@@ -300,8 +296,7 @@ static int fill_loads(const rf_build *b, const int64_t *item, const int64_t *pha
     if (b->ranked) {
         fill_ranks(t);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int fill_nranks(const rf_build *b, int nranks, rf_trace *t)
@@ -324,14 +319,13 @@ static int fill_memory(rf_build *b, const int64_t *place, rf_trace *t)
 {
     rf_memory *m = &t->memory;
     double most = 0.0;
-    int code = EQP_OK;
 
     if (!b->needy) {
         return EQP_OK;
     }
-    EQP_TRY(eqp_array_create(&m->held, t->n, sizeof *m->held));
-    EQP_TRY(eqp_array_create(&m->working, t->n, sizeof *m->working));
-    EQP_TRY(eqp_array_create(&m->block, t->n, sizeof *m->block));
+    EQP_CHECK(eqp_array_create(&m->held, t->n, sizeof *m->held));
+    EQP_CHECK(eqp_array_create(&m->working, t->n, sizeof *m->working));
+    EQP_CHECK(eqp_array_create(&m->block, t->n, sizeof *m->block));
     for (int64_t i = 0; i < b->items.n; i++) {
         const rf_needs *needs = &b->item[i].needs;
         if (place[i] >= 0) {
@@ -343,7 +337,7 @@ static int fill_memory(rf_build *b, const int64_t *place, rf_trace *t)
     m->nblocks = (int32_t)b->blocks.n;
     m->block_bytes = b->block_bytes;
     b->block_bytes = NULL;
-    EQP_TRY(b->rank_room > 0 ? eqp_array_create(&m->rank_bytes, t->nranks, sizeof *m->rank_bytes) : EQP_OK);
+    EQP_CHECK(b->rank_room > 0 ? eqp_array_create(&m->rank_bytes, t->nranks, sizeof *m->rank_bytes) : EQP_OK);
     for (int64_t r = 0; r < b->rank_room; r++) {
         most = b->rank_bytes[r] > most ? b->rank_bytes[r] : most;
     }
@@ -351,8 +345,7 @@ static int fill_memory(rf_build *b, const int64_t *place, rf_trace *t)
         /* Idle ranks do not state theirs. */
         m->rank_bytes[r] = r < b->rank_room && b->rank_bytes[r] > 0 ? b->rank_bytes[r] : most;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Bin of edge e: 0 for every phase, 1 + phase, or -1 if one of its items is not in the trace. */

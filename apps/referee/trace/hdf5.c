@@ -137,44 +137,38 @@ static int read_row(const reading *r, const dataset *d, int64_t row, hid_t type,
 /* Reads a one-dimensional dataset; NULL if absent. */
 static int read_ints(const reading *r, const dataset *d, int64_t **values)
 {
-    int code = EQP_OK;
-
     if (d->id > 0) {
-        EQP_TRY(eqp_array_create(values, d->extent[0], sizeof **values));
-        EQP_TRY(read_row(r, d, 0, H5T_NATIVE_INT64, *values));
+        EQP_CHECK(eqp_array_create(values, d->extent[0], sizeof **values));
+        EQP_CHECK(read_row(r, d, 0, H5T_NATIVE_INT64, *values));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int open_all(reading *r)
 {
-    int code;
-
-    EQP_TRY(open_dataset(r, "/items/loads", -1, -1, &r->set[LOADS]));
-    EQP_TRY(r->set[LOADS].id > 0 ? EQP_OK : refuse(r, "/items/loads", "is missing: not a trace"));
+    EQP_CHECK(open_dataset(r, "/items/loads", -1, -1, &r->set[LOADS]));
+    EQP_CHECK(r->set[LOADS].id > 0 ? EQP_OK : refuse(r, "/items/loads", "is missing: not a trace"));
     r->nphases = r->set[LOADS].ndims == 1 ? 1 : r->set[LOADS].extent[0];
     r->n = r->set[LOADS].ndims == 1 ? r->set[LOADS].extent[0] : r->set[LOADS].extent[1];
-    EQP_TRY(open_dataset(r, "/items/id", r->n, 0, &r->set[ID]));
-    EQP_TRY(open_dataset(r, "/items/positions", r->n, 3, &r->set[POSITIONS]));
-    EQP_TRY(open_dataset(r, "/items/rank", -1, -1, &r->set[RANK]));
+    EQP_CHECK(open_dataset(r, "/items/id", r->n, 0, &r->set[ID]));
+    EQP_CHECK(open_dataset(r, "/items/positions", r->n, 3, &r->set[POSITIONS]));
+    EQP_CHECK(open_dataset(r, "/items/rank", -1, -1, &r->set[RANK]));
     if (r->set[RANK].id > 0 &&
         !(r->set[RANK].ndims == 1 ? r->set[RANK].extent[0] == r->n
                                   : r->set[RANK].extent[0] == r->nphases && r->set[RANK].extent[1] == r->n)) {
-        EQP_TRY(refuse(r, "/items/rank", "has another shape than /items/loads wants"));
+        EQP_CHECK(refuse(r, "/items/rank", "has another shape than /items/loads wants"));
     }
-    EQP_TRY(open_dataset(r, "/items/bytes", r->n, 0, &r->set[BYTES]));
-    EQP_TRY(open_dataset(r, "/items/fixed", r->n, 0, &r->set[FIXED]));
-    EQP_TRY(open_dataset(r, "/phases", r->nphases, 0, &r->set[PHASES]));
-    EQP_TRY(open_dataset(r, "/edges/from", -1, 0, &r->set[FROM]));
+    EQP_CHECK(open_dataset(r, "/items/bytes", r->n, 0, &r->set[BYTES]));
+    EQP_CHECK(open_dataset(r, "/items/fixed", r->n, 0, &r->set[FIXED]));
+    EQP_CHECK(open_dataset(r, "/phases", r->nphases, 0, &r->set[PHASES]));
+    EQP_CHECK(open_dataset(r, "/edges/from", -1, 0, &r->set[FROM]));
     if (r->set[FROM].id > 0) {
-        EQP_TRY(open_dataset(r, "/edges/to", r->set[FROM].extent[0], 0, &r->set[TO]));
-        EQP_TRY(r->set[TO].id > 0 ? EQP_OK : refuse(r, "/edges/to", "is missing"));
-        EQP_TRY(open_dataset(r, "/edges/bytes", r->set[FROM].extent[0], 0, &r->set[EDGE_BYTES]));
-        EQP_TRY(open_dataset(r, "/edges/phase", r->set[FROM].extent[0], 0, &r->set[EDGE_PHASE]));
+        EQP_CHECK(open_dataset(r, "/edges/to", r->set[FROM].extent[0], 0, &r->set[TO]));
+        EQP_CHECK(r->set[TO].id > 0 ? EQP_OK : refuse(r, "/edges/to", "is missing"));
+        EQP_CHECK(open_dataset(r, "/edges/bytes", r->set[FROM].extent[0], 0, &r->set[EDGE_BYTES]));
+        EQP_CHECK(open_dataset(r, "/edges/phase", r->set[FROM].extent[0], 0, &r->set[EDGE_PHASE]));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int read_edges(const reading *r)

@@ -34,13 +34,12 @@ static int grow(rf_keys *t)
 {
     const int64_t size = t->size > 0 ? 2 * t->size : 64;
     int64_t *slot = NULL;
-    int code;
 
     if (t->seed == 0) {
         /* Without entropy a file made to collide is slow, not wrong. */
         t->seed = getentropy(&t->seed, sizeof t->seed) == 0 ? t->seed | 1 : 1;
     }
-    EQP_TRY(eqp_array_create(&slot, size, sizeof *slot));
+    EQP_CHECK(eqp_array_create(&slot, size, sizeof *slot));
     for (int64_t i = 0; i < t->n; i++) {
         uint64_t at = slot_of(t, size, key_of(t, i));
         for (t->probes++; slot[at] != 0; t->probes++) {
@@ -51,8 +50,7 @@ static int grow(rf_keys *t)
     free(t->slot);
     t->slot = slot;
     t->size = size;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static uint64_t look_up(const rf_keys *t, const int64_t *word, int64_t *probes)
@@ -72,8 +70,6 @@ int64_t rf_keys_find(const rf_keys *keys, const int64_t *word)
 
 int rf_keys_take(rf_keys *t, const int64_t *word, int64_t *number)
 {
-    int code = EQP_OK;
-
     for (int64_t guess = t->newest; guess < t->n && guess <= t->newest + 1; guess++) {
         if (is_key(t, guess, word)) { /* the same key as before, or the next one in the previous phase's order */
             *number = t->newest = guess;
@@ -81,18 +77,17 @@ int rf_keys_take(rf_keys *t, const int64_t *word, int64_t *number)
         }
     }
     if (2 * (t->n + 1) > t->size) {
-        EQP_TRY(grow(t));
+        EQP_CHECK(grow(t));
     }
     const uint64_t at = look_up(t, word, &t->probes);
     if (t->slot[at] == 0) {
-        EQP_TRY(t->n < INT32_MAX ? EQP_OK : EQP_ERR_OVERFLOW);
-        EQP_TRY(eqp_array_reserve(&t->word, &t->room, (t->n + 1) * (1 + t->more), sizeof *t->word));
+        EQP_CHECK(t->n < INT32_MAX ? EQP_OK : EQP_ERR_OVERFLOW);
+        EQP_CHECK(eqp_array_reserve(&t->word, &t->room, (t->n + 1) * (1 + t->more), sizeof *t->word));
         memcpy(t->word + t->n * (1 + t->more), word, (size_t)(1 + t->more) * sizeof *word);
         t->slot[at] = ++t->n;
     }
     *number = t->newest = t->slot[at] - 1;
-done:
-    return code;
+    return EQP_OK;
 }
 
 void rf_keys_free(rf_keys *keys)

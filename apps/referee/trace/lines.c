@@ -11,13 +11,9 @@
 
 int rf_lines_open(rf_build *build, const char *path, rf_lines *lines)
 {
-    int code;
-
     *lines = (rf_lines){.stream = NULL};
-    EQP_TRY(rf_build_open(build, path, "line"));
-    EQP_TRY(eqp_input_open(path, &lines->stream, build->message));
-done:
-    return code;
+    EQP_CHECK(rf_build_open(build, path, "line"));
+    return eqp_input_open(path, &lines->stream, build->message);
 }
 
 void rf_lines_close(rf_lines *lines)

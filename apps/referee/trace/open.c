@@ -33,14 +33,12 @@ typedef struct files {
 static int add_file(files *f, const char *folder, const char *name)
 {
     const size_t size = strlen(folder) + strlen(name) + 2;
-    int code;
 
-    EQP_TRY(eqp_array_reserve(&f->file, &f->room, f->n + 1, sizeof *f->file));
+    EQP_CHECK(eqp_array_reserve(&f->file, &f->room, f->n + 1, sizeof *f->file));
     f->file[f->n] = (file){.met = folder[0] != '\0'};
-    EQP_TRY(eqp_array_create(&f->file[f->n].path, (int64_t)size, 1));
+    EQP_CHECK(eqp_array_create(&f->file[f->n].path, (int64_t)size, 1));
     (void)snprintf(f->file[f->n++].path, size, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", name);
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Orders numbers in names by value: data.2.json before data.10.json. */
@@ -85,17 +83,15 @@ done:
 static int list_files(int n, const char *const *paths, files *f, eqp_message *message)
 {
     struct stat status;
-    int code = EQP_OK;
 
     for (int i = 0; i < n; i++) {
         if (stat(paths[i], &status) == 0 && S_ISDIR(status.st_mode)) {
-            EQP_TRY(add_folder(f, paths[i], message));
+            EQP_CHECK(add_folder(f, paths[i], message));
         } else {
-            EQP_TRY(add_file(f, "", paths[i]));
+            EQP_CHECK(add_file(f, "", paths[i]));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static bool has_hdf5_signature(const unsigned char *bytes, size_t size)
@@ -181,11 +177,7 @@ static int look_at(file *f, eqp_message *message)
     const char *command;
     size_t size;
     bool broken;
-    const int code = eqp_input_open(f->path, &stream, message);
-
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_CHECK(eqp_input_open(f->path, &stream, message));
     errno = 0;
     size = fread(bytes, 1, LOOK, stream);
     broken = ferror(stream) != 0;
@@ -285,17 +277,15 @@ done:
 static int note_sources(const files *f, const char *edges, rf_trace *trace)
 {
     struct stat status;
-    int code;
 
-    EQP_TRY(eqp_array_create(&trace->source, f->n + 1, sizeof *trace->source));
+    EQP_CHECK(eqp_array_create(&trace->source, f->n + 1, sizeof *trace->source));
     for (int64_t i = 0; i <= f->n; i++) {
         const char *path = i < f->n ? f->file[i].path : edges;
         if (path != NULL && stat(path, &status) == 0) {
             trace->source[trace->nsources++] = (rf_source){status.st_dev, status.st_ino};
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 bool rf_trace_reads(const rf_trace *trace, const char *path)

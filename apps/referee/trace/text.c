@@ -152,7 +152,7 @@ static int want_column(const table *t, int column)
 static int read_header(table *t, char *line)
 {
     char *name;
-    int at = 0, code;
+    int at = 0;
 
     t->separator = rf_separator_of(line);
     t->unit = 1.0;
@@ -163,7 +163,7 @@ static int read_header(table *t, char *line)
         t->column[c] = -1;
     }
     while ((name = rf_field_next(&line, t->separator)) != NULL) {
-        EQP_TRY(take_name(t, name, at++));
+        EQP_CHECK(take_name(t, name, at++));
     }
     t->edges = t->column[FROM] >= 0 || t->column[TO] >= 0;
     if (!t->edges && t->column[ITEM] < 0 && t->column[RANK] >= 0) {
@@ -175,17 +175,16 @@ static int read_header(table *t, char *line)
     } else if (t->nunread > 1) {
         rf_build_note(t->build, "column '%s' and %d more are not read", t->unread, t->nunread - 1);
     }
-    EQP_TRY(want_column(t, t->edges ? FROM : ITEM));
+    EQP_CHECK(want_column(t, t->edges ? FROM : ITEM));
     RF_REFUSE_IF(!t->edges && t->column[LOAD] < 0 && t->odd[0] != '\0', t->build, EQP_ERR_FORMAT,
                  "unit '%s' of loads is not known", t->odd);
-    EQP_TRY(want_column(t, t->edges ? TO : LOAD));
-    EQP_TRY(t->edges ? EQP_OK : rf_build_timed(t->build, t->timed));
+    EQP_CHECK(want_column(t, t->edges ? TO : LOAD));
+    EQP_CHECK(t->edges ? EQP_OK : rf_build_timed(t->build, t->timed));
     if (!t->edges && (t->column[Y] >= 0 || t->column[Z] >= 0)) {
-        EQP_TRY(want_column(t, X));
-        EQP_TRY(t->column[Z] >= 0 ? want_column(t, Y) : EQP_OK);
+        EQP_CHECK(want_column(t, X));
+        EQP_CHECK(t->column[Z] >= 0 ? want_column(t, Y) : EQP_OK);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Field of a column in this row; NULL if the column is absent, or the field is empty where it may be. */
@@ -202,44 +201,37 @@ static int get(const table *t, int column, bool may_be_empty, const char **field
 static int get_int(const table *t, int column, bool may_be_empty, int64_t *value)
 {
     const char *field;
-    int code;
 
-    EQP_TRY(get(t, column, may_be_empty, &field));
+    EQP_CHECK(get(t, column, may_be_empty, &field));
     if (field != NULL) {
-        EQP_TRY(rf_field_int(t->build, field, names[column][0], value));
+        EQP_CHECK(rf_field_int(t->build, field, names[column][0], value));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int get_real(const table *t, int column, bool may_be_empty, double *value, bool *there)
 {
     const char *field;
-    int code;
 
-    EQP_TRY(get(t, column, may_be_empty, &field));
+    EQP_CHECK(get(t, column, may_be_empty, &field));
     *there = field != NULL;
     if (field != NULL) {
-        EQP_TRY(rf_field_real(t->build, field, names[column][0], value));
+        EQP_CHECK(rf_field_real(t->build, field, names[column][0], value));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Reads the given values only: a number of bytes may be empty, as may the block of an item that shares none. */
 static int read_needs(const table *t, rf_needs *needs)
 {
     bool there;
-    int code;
 
     needs->known = t->column[HELD] >= 0 || t->column[WORKING] >= 0 || t->column[BLOCK] >= 0;
     needs->block = -1;
-    EQP_TRY(get_real(t, HELD, true, &needs->held, &there));
-    EQP_TRY(get_real(t, WORKING, true, &needs->working, &there));
-    EQP_TRY(get_real(t, BLOCK_BYTES, true, &needs->block_bytes, &there));
-    EQP_TRY(get_int(t, BLOCK, true, &needs->block));
-done:
-    return code;
+    EQP_CHECK(get_real(t, HELD, true, &needs->held, &there));
+    EQP_CHECK(get_real(t, WORKING, true, &needs->working, &there));
+    EQP_CHECK(get_real(t, BLOCK_BYTES, true, &needs->block_bytes, &there));
+    return get_int(t, BLOCK, true, &needs->block);
 }
 
 static int read_item(const table *t)
@@ -247,41 +239,35 @@ static int read_item(const table *t)
     rf_row row = {.phase = 0, .rank = RF_NONE, .bytes = RF_NONE};
     int64_t fixed = 0;
     bool there, placed[3] = {false};
-    int code;
 
-    EQP_TRY(get_int(t, ITEM, false, &row.item));
-    EQP_TRY(get_real(t, LOAD, false, &row.load, &there));
+    EQP_CHECK(get_int(t, ITEM, false, &row.item));
+    EQP_CHECK(get_real(t, LOAD, false, &row.load, &there));
     row.load *= t->unit;
     for (int d = 0; d < 3; d++) {
-        EQP_TRY(get_real(t, X + d, true, &row.centre[d], &placed[d]));
+        EQP_CHECK(get_real(t, X + d, true, &row.centre[d], &placed[d]));
         RF_REFUSE_IF(t->column[X + d] >= 0 && placed[d] != placed[0], t->build, EQP_ERR_DATA, "half a position");
     }
     row.placed = placed[0];
-    EQP_TRY(get_int(t, PHASE, false, &row.phase));
-    EQP_TRY(get_int(t, RANK, false, &row.rank));
-    EQP_TRY(get_int(t, BYTES, true, &row.bytes));
-    EQP_TRY(get_int(t, FIXED, true, &fixed));
+    EQP_CHECK(get_int(t, PHASE, false, &row.phase));
+    EQP_CHECK(get_int(t, RANK, false, &row.rank));
+    EQP_CHECK(get_int(t, BYTES, true, &row.bytes));
+    EQP_CHECK(get_int(t, FIXED, true, &fixed));
     row.fixed = fixed != 0;
-    EQP_TRY(read_needs(t, &row.needs));
+    EQP_CHECK(read_needs(t, &row.needs));
     RF_REFUSE_IF(row.fixed && row.rank == RF_NONE, t->build, EQP_ERR_DATA, "item %lld is fixed, but has no rank",
                  (long long)row.item);
-    EQP_TRY(rf_build_row(t->build, &row, NULL));
-done:
-    return code;
+    return rf_build_row(t->build, &row, NULL);
 }
 
 static int read_edge(const table *t)
 {
     int64_t from = 0, to = 0, bytes = RF_NONE, phase = RF_NONE;
-    int code;
 
-    EQP_TRY(get_int(t, FROM, false, &from));
-    EQP_TRY(get_int(t, TO, false, &to));
-    EQP_TRY(get_int(t, BYTES, true, &bytes));
-    EQP_TRY(get_int(t, PHASE, true, &phase));
-    EQP_TRY(rf_build_edge(t->build, from, to, bytes, phase));
-done:
-    return code;
+    EQP_CHECK(get_int(t, FROM, false, &from));
+    EQP_CHECK(get_int(t, TO, false, &to));
+    EQP_CHECK(get_int(t, BYTES, true, &bytes));
+    EQP_CHECK(get_int(t, PHASE, true, &phase));
+    return rf_build_edge(t->build, from, to, bytes, phase);
 }
 
 static int read_row(table *t, char *line)

@@ -92,18 +92,16 @@ static int remember(reading *r, const json_t *entity, int64_t id)
     rf_vt_names *names = r->names;
     int64_t name[RF_KEY_WORDS], at;
     bool more = get_name(entity, name);
-    int code = EQP_OK;
 
     while (more) {
         const int64_t before = names->keys.n;
-        EQP_TRY(rf_keys_take(&names->keys, name, &at));
-        EQP_TRY(eqp_array_reserve(&names->id, &names->room, at + 1, sizeof *names->id));
+        EQP_CHECK(rf_keys_take(&names->keys, name, &at));
+        EQP_CHECK(eqp_array_reserve(&names->id, &names->room, at + 1, sizeof *names->id));
         names->id[at] = at == before || names->id[at] == id ? id : RF_NONE; /* RF_NONE: two tasks have the same name */
         more = name[2] >= 0;
         name[2] = -1;
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Memory of a task, as defined by vt's CCM balancer. */
@@ -114,11 +112,10 @@ static int read_needs(reading *r, const json_t *task, rf_row *row)
     enum { FOOTPRINT, WORKING, SERIALIZED, SHARED, OF_RANK, FIELDS };
     const json_t *user = json_object_get(task, "user_defined");
     double value[FIELDS] = {0}, block = -1;
-    int code = EQP_OK;
 
     for (int k = 0; k < FIELDS; k++) {
         row->needs.known = get_real(user, names[k], &value[k]) == EQP_OK || row->needs.known;
-        EQP_TRY(value[k] >= 0 && value[k] <= 0x1p60 ? EQP_OK : refuse(r, "a task with a strange number of bytes"));
+        EQP_CHECK(value[k] >= 0 && value[k] <= 0x1p60 ? EQP_OK : refuse(r, "a task with a strange number of bytes"));
     }
     (void)get_real(user, "shared_id", &block);
     row->needs.block = block >= 0 && block < 0x1p53 ? (int64_t)block : -1;
@@ -127,8 +124,7 @@ static int read_needs(reading *r, const json_t *task, rf_row *row)
     row->needs.block_bytes = value[SHARED];
     row->needs.rank_bytes = value[OF_RANK];
     row->bytes = json_object_get(user, names[SERIALIZED]) != NULL ? (int64_t)value[SERIALIZED] : RF_NONE;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int read_task(reading *r, const json_t *task)
@@ -137,24 +133,22 @@ static int read_task(reading *r, const json_t *task)
     rf_row row = {.phase = r->phase, .bytes = RF_NONE};
     int64_t index;
     bool moves;
-    int code;
 
     r->build->number = r->tasks++;
-    EQP_TRY(get_element(entity, &row.item, &moves) == EQP_OK ? EQP_OK : refuse(r, "an entity without a number"));
+    EQP_CHECK(get_element(entity, &row.item, &moves) == EQP_OK ? EQP_OK : refuse(r, "an entity without a number"));
     if (row.item == 0) {
         return EQP_OK; /* vt's own object, present on every rank and never moved */
     }
     row.fixed = !moves;
-    EQP_TRY(get_int(task, "node", &row.rank) == EQP_OK ? EQP_OK : refuse(r, "a task without 'node'"));
-    EQP_TRY(get_real(task, "time", &row.load) == EQP_OK ? EQP_OK : refuse(r, "a task without 'time'"));
-    EQP_TRY(read_needs(r, task, &row));
-    EQP_TRY(rf_build_row(r->build, &row, &index));
-    EQP_TRY(remember(r, entity, row.item));
+    EQP_CHECK(get_int(task, "node", &row.rank) == EQP_OK ? EQP_OK : refuse(r, "a task without 'node'"));
+    EQP_CHECK(get_real(task, "time", &row.load) == EQP_OK ? EQP_OK : refuse(r, "a task without 'time'"));
+    EQP_CHECK(read_needs(r, task, &row));
+    EQP_CHECK(rf_build_row(r->build, &row, &index));
+    EQP_CHECK(remember(r, entity, row.item));
     if (r->build->item[index].name == NULL) {
-        EQP_TRY(rf_build_name(r->build, index, json_dumps(entity, JSON_COMPACT | JSON_SORT_KEYS)));
+        EQP_CHECK(rf_build_name(r->build, index, json_dumps(entity, JSON_COMPACT | JSON_SORT_KEYS)));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* An end of a message: its number, or RF_NONE with its name. */
@@ -173,15 +167,13 @@ static int get_end(const json_t *entity, rf_vt_end *end)
 static int add_message(reading *r, const rf_vt_end *from, const rf_vt_end *to, int64_t bytes)
 {
     rf_vt_names *names = r->names;
-    int code;
 
     if (from->id != RF_NONE && to->id != RF_NONE) {
         return rf_build_edge(r->build, from->id, to->id, bytes, r->phase);
     }
-    EQP_TRY(eqp_array_reserve(&names->message, &names->message_room, names->nmessages + 1, sizeof *names->message));
+    EQP_CHECK(eqp_array_reserve(&names->message, &names->message_room, names->nmessages + 1, sizeof *names->message));
     names->message[names->nmessages++] = (rf_vt_message){*from, *to, bytes, r->phase};
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int64_t number_of(const rf_vt_names *names, const rf_vt_end *end)
@@ -193,19 +185,16 @@ static int64_t number_of(const rf_vt_names *names, const rf_vt_end *end)
 
 int rf_vt_resolve(rf_build *build, const rf_vt_names *names)
 {
-    int code = EQP_OK;
-
     for (int64_t i = 0; i < names->nmessages; i++) {
         const rf_vt_message *m = &names->message[i];
         const int64_t from = number_of(names, &m->from), to = number_of(names, &m->to);
         if (from == RF_NONE || to == RF_NONE) {
             build->left_out++;
         } else {
-            EQP_TRY(rf_build_edge(build, from, to, m->bytes, m->phase));
+            EQP_CHECK(rf_build_edge(build, from, to, m->bytes, m->phase));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 void rf_vt_names_free(rf_vt_names *names)
@@ -223,20 +212,18 @@ static int read_communication(reading *r, const json_t *communication)
     const char *to_type = json_string_value(json_object_get(to, "type"));
     rf_vt_end source, target;
     double bytes = 0;
-    int code;
 
-    EQP_TRY(get_real(communication, "bytes", &bytes) == EQP_OK ? EQP_OK : refuse(r, "a communication without 'bytes'"));
-    EQP_TRY(bytes >= 0 && bytes <= 0x1p50 ? EQP_OK : refuse(r, "a communication with a strange number of bytes"));
+    EQP_CHECK(get_real(communication, "bytes", &bytes) == EQP_OK ? EQP_OK
+                                                                 : refuse(r, "a communication without 'bytes'"));
+    EQP_CHECK(bytes >= 0 && bytes <= 0x1p50 ? EQP_OK : refuse(r, "a communication with a strange number of bytes"));
     if (from_type == NULL || to_type == NULL || strcmp(from_type, "object") != 0 || strcmp(to_type, "object") != 0) {
         r->build->left_out++;
         return EQP_OK;
     }
-    EQP_TRY(get_end(from, &source) == EQP_OK && get_end(to, &target) == EQP_OK
-                ? EQP_OK
-                : refuse(r, "a communication of an entity without a number"));
-    EQP_TRY(add_message(r, &source, &target, (int64_t)bytes));
-done:
-    return code;
+    EQP_CHECK(get_end(from, &source) == EQP_OK && get_end(to, &target) == EQP_OK
+                  ? EQP_OK
+                  : refuse(r, "a communication of an entity without a number"));
+    return add_message(r, &source, &target, (int64_t)bytes);
 }
 
 static int read_phase(reading *r, const json_t *phase)
@@ -311,23 +298,21 @@ static int read_repeats(reading *r, const json_t *root)
         "range");
     const json_t *one;
     size_t i;
-    int code = EQP_OK;
 
     qsort(r->told, (size_t)r->nphases, sizeof *r->told, by_phase);
     json_array_foreach(of, i, one)
     {
-        EQP_TRY(json_is_integer(one) ? repeat(r, json_integer_value(one), json_integer_value(one))
-                                     : refuse(r, "an invalid 'identical_to_previous'"));
+        EQP_CHECK(json_is_integer(one) ? repeat(r, json_integer_value(one), json_integer_value(one))
+                                       : refuse(r, "an invalid 'identical_to_previous'"));
     }
     json_array_foreach(ranges, i, one)
     {
         const json_t *first = json_array_get(one, 0), *last = json_array_get(one, 1);
-        EQP_TRY(json_is_integer(first) && json_is_integer(last)
-                    ? repeat(r, json_integer_value(first), json_integer_value(last))
-                    : refuse(r, "an invalid 'identical_to_previous'"));
+        EQP_CHECK(json_is_integer(first) && json_is_integer(last)
+                      ? repeat(r, json_integer_value(first), json_integer_value(last))
+                      : refuse(r, "an invalid 'identical_to_previous'"));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* N in NAME.N.json, or RF_NONE. */
@@ -353,19 +338,17 @@ static int read_rank(reading *r, const char *path, const json_t *root)
 {
     const json_t *metadata = json_object_get(root, "metadata");
     int64_t rank = rank_of_name(path), nranks;
-    int code = EQP_OK;
 
     r->build->number = 0;
     (void)get_int(metadata, "rank", &rank);
     if (rank != RF_NONE) {
-        EQP_TRY(rank >= 0 && rank < RF_MOST_RANKS ? EQP_OK : refuse(r, "a strange rank in the metadata"));
+        EQP_CHECK(rank >= 0 && rank < RF_MOST_RANKS ? EQP_OK : refuse(r, "a strange rank in the metadata"));
         r->build->file[r->build->npaths - 1].rank = rank;
     }
     if (get_int(metadata, "num_ranks", &nranks) == EQP_OK) {
-        EQP_TRY(rf_build_nranks(r->build, nranks));
+        EQP_CHECK(rf_build_nranks(r->build, nranks));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int load_json(const char *path, json_t **root, eqp_message *message)
@@ -405,7 +388,6 @@ static int read_report(reading *r, const json_t *root)
     const json_t *steps = json_object_get(root, "cpu_seconds"), *one, *seconds;
     int64_t each = 1;
     size_t i, k;
-    int code = EQP_OK;
 
     (void)get_int(root, "steps_per_row", &each);
     each = each >= 1 && each <= MOST_PHASES ? each : 1;
@@ -420,11 +402,10 @@ static int read_report(reading *r, const json_t *root)
                                 .rank = (int64_t)k,
                                 .bytes = RF_NONE};
             r->build->number = (int64_t)k;
-            EQP_TRY(rf_build_row(r->build, &row, NULL));
+            EQP_CHECK(rf_build_row(r->build, &row, NULL));
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 int rf_read_vt(rf_build *build, const char *path, rf_vt_names *names)

@@ -28,10 +28,9 @@ static int sort_items(const writing *w, const int32_t *rank, const int *part, so
 {
     const int64_t n = w->trace->n;
     int64_t sum = 0;
-    int code;
 
-    EQP_TRY(eqp_array_create(&s->first, (int64_t)w->nparts + 1, sizeof *s->first));
-    EQP_TRY(eqp_array_create(&s->order, n, sizeof *s->order));
+    EQP_CHECK(eqp_array_create(&s->first, (int64_t)w->nparts + 1, sizeof *s->first));
+    EQP_CHECK(eqp_array_create(&s->order, n, sizeof *s->order));
     for (int64_t i = 0; i < n; i++) {
         s->first[rank != NULL ? rank[i] : part[i]]++;
     }
@@ -47,8 +46,7 @@ static int sort_items(const writing *w, const int32_t *rank, const int *part, so
         s->first[k] = s->first[k - 1];
     }
     s->first[0] = 0;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Tasks of one part in the phase of index p, written under `number`. */
@@ -73,12 +71,10 @@ int rf_vt_path(const char *pattern, int part, char **path)
 {
     const char *at = strstr(pattern, "%p");
     const size_t size = strlen(pattern) + 16;
-    int code;
 
-    EQP_TRY(eqp_array_create(path, (int64_t)size, 1));
+    EQP_CHECK(eqp_array_create(path, (int64_t)size, 1));
     (void)snprintf(*path, size, "%.*s%d%s", (int)(at - pattern), pattern, part, at + 2);
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* vt requires a list of phases that the file omits. */

@@ -21,27 +21,22 @@ enum { MOST_ROWS = 256, MOST_CELLS = 1 << 16, MOST_STEPS = 1024, MOST_SIDE = 256
 
 int app_bytes_add(app_bytes *bytes, int64_t n, unsigned char **at)
 {
-    int code;
-
-    EQP_TRY(eqp_array_reserve(&bytes->data, &bytes->room, bytes->n + n, 1));
+    EQP_CHECK(eqp_array_reserve(&bytes->data, &bytes->room, bytes->n + n, 1));
     *at = bytes->data != NULL ? bytes->data + bytes->n : NULL;
     bytes->n += n;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int app_bytes_add_planes(app_bytes *bytes, int64_t n, const uint16_t *number)
 {
     unsigned char *at;
-    int code;
 
-    EQP_TRY(app_bytes_add(bytes, 2 * n, &at));
+    EQP_CHECK(app_bytes_add(bytes, 2 * n, &at));
     for (int64_t i = 0; i < n; i++) {
         at[i] = (unsigned char)(number[i] & 0xff);
         at[n + i] = (unsigned char)(number[i] >> 8);
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* ---- loads.csv ---- */
@@ -80,9 +75,8 @@ static int count_load(void *user, const app_load *load)
 static int read_loads(const char *path, table *t, eqp_message *message)
 {
     const app_loads_visitor counter = {.user = t, .row = count_load}, reader = {.user = t, .row = put_load};
-    int code;
 
-    EQP_TRY(app_loads_read(path, &counter, &t->loads, message));
+    EQP_CHECK(app_loads_read(path, &counter, &t->loads, message));
     if (t->loads.ranks > MOST_RANKS) {
         eqp_message_set(message, "%.250s: more than %d ranks", path, MOST_RANKS);
         return EQP_ERR_DATA;
@@ -94,11 +88,9 @@ static int read_loads(const char *path, table *t, eqp_message *message)
     t->steps = (t->seen + t->every - 1) / t->every;
     t->seen = 0;
     for (int k = 0; k < SECONDS; k++) {
-        EQP_TRY(eqp_array_create(&t->seconds[k], t->steps * t->rows, sizeof *t->seconds[k]));
+        EQP_CHECK(eqp_array_create(&t->seconds[k], t->steps * t->rows, sizeof *t->seconds[k]));
     }
-    EQP_TRY(app_loads_read(path, &reader, &t->loads, message));
-done:
-    return code;
+    return app_loads_read(path, &reader, &t->loads, message);
 }
 
 static int pack_loads(const table *t, app_bytes *bytes, json_t **json)

@@ -69,19 +69,17 @@ static int halve(steps *s)
 static int keep(steps *s, json_t *step)
 {
     const size_t n = json_array_size(s->kept);
-    int code = EQP_OK;
 
     json_decref(s->last);
     s->last = json_incref(step);
     if (s->n % s->every == 0) {
-        EQP_TRY(json_array_append(s->kept, step) == 0 ? EQP_OK : EQP_ERR_MEMORY);
-        EQP_TRY(n + 1 >= MOST_STEPS ? halve(s) : EQP_OK);
+        EQP_CHECK(json_array_append(s->kept, step) == 0 ? EQP_OK : EQP_ERR_MEMORY);
+        EQP_CHECK(n + 1 >= MOST_STEPS ? halve(s) : EQP_OK);
     } else if (has_map(step) && !has_map(json_array_get(s->kept, n - 1))) {
-        EQP_TRY(json_array_set(s->kept, n - 1, step) == 0 ? EQP_OK : EQP_ERR_MEMORY);
+        EQP_CHECK(json_array_set(s->kept, n - 1, step) == 0 ? EQP_OK : EQP_ERR_MEMORY);
     }
     s->n++;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int add_step(steps *s, const json_t *step)
@@ -130,12 +128,10 @@ static int refuse(const scan *s, int line, const char *why)
 static int put_byte(app_bytes *bytes, int byte)
 {
     unsigned char *at;
-    int code;
 
-    EQP_TRY(app_bytes_add(bytes, 1, &at));
+    EQP_CHECK(app_bytes_add(bytes, 1, &at));
     *at = (unsigned char)byte;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static bool is_blank(const app_bytes *text)
@@ -185,20 +181,18 @@ static int nesting(int byte)
 static int take_inside(scan *s, int byte)
 {
     const bool sign = is_sign(s, byte);
-    int code;
 
     if (sign && s->inside == 0 && (byte == ',' || byte == ']')) {
-        EQP_TRY(end_step(s, byte == ']'));
+        EQP_CHECK(end_step(s, byte == ']'));
         s->within = byte == ',';
         s->after = s->line - s->skipped;
-        EQP_TRY(s->within ? EQP_OK : put_byte(&s->rest, byte));
+        EQP_CHECK(s->within ? EQP_OK : put_byte(&s->rest, byte));
     } else {
         s->inside += sign ? nesting(byte) : 0;
         s->skipped += byte == '\n';
-        EQP_TRY(put_byte(&s->step, byte));
+        EQP_CHECK(put_byte(&s->step, byte));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int take_outside(scan *s, int byte)

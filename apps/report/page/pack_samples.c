@@ -49,10 +49,9 @@ static int read_head(reading *r, int *ends)
 {
     char magic[sizeof APP_SAMPLES_MAGIC] = "";
     int32_t head[2];
-    int code;
 
-    EQP_TRY(take(r, magic, sizeof magic - 1));
-    EQP_TRY(take(r, head, sizeof head));
+    EQP_CHECK(take(r, magic, sizeof magic - 1));
+    EQP_CHECK(take(r, head, sizeof head));
     if (strcmp(magic, APP_SAMPLES_MAGIC) != 0 || head[0] < 1 || head[0] > 2) {
         return refuse(r, "is no samples.bin of this kind of machine");
     }
@@ -61,8 +60,7 @@ static int read_head(reading *r, int *ends)
     }
     *ends = head[0];
     r->numbers = 1 + 3 * head[0];
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Moves bit i of 16 to bit 3 i. */
@@ -83,11 +81,9 @@ static int by_key(const void *left, const void *right)
 
 static int read_samples(reading *r, int64_t n, placed *sample)
 {
-    int code = EQP_OK;
-
     for (int64_t i = 0; i < n; i++) {
         uint16_t *number = sample[i].number;
-        EQP_TRY(take(r, number, r->numbers * (int64_t)sizeof *number));
+        EQP_CHECK(take(r, number, r->numbers * (int64_t)sizeof *number));
         if (number[0] >= r->nranks) {
             return refuse(r, "a sample is of a rank that there is not");
         }
@@ -96,8 +92,7 @@ static int read_samples(reading *r, int64_t n, placed *sample)
             number[k] = (uint16_t)(number[k] - number[k - 3]);
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Maps small differences of either sign to small numbers. */

@@ -139,16 +139,12 @@ static void put_page(FILE *stream, json_t *runs, const app_bytes *packed)
 
 static int pack_all(int n, const app_page_run *run, json_t *runs, app_bytes *bytes, eqp_message *message)
 {
-    int code = EQP_OK;
-
     for (int i = 0; i < n; i++) {
         json_t *json = NULL;
-        EQP_TRY(app_pack_run(run[i].dir, bytes, &json, message));
-        EQP_TRY(json_array_append_new(runs, json) == 0 ? EQP_OK : EQP_ERR_MEMORY);
+        EQP_CHECK(app_pack_run(run[i].dir, bytes, &json, message));
+        EQP_CHECK(json_array_append_new(runs, json) == 0 ? EQP_OK : EQP_ERR_MEMORY);
     }
-    EQP_TRY(set_labels(runs, run));
-done:
-    return code;
+    return set_labels(runs, run);
 }
 
 int app_page_write(const char *path, int n, const app_page_run *run, eqp_message *message)

@@ -54,19 +54,18 @@ done:
 
 int eqp__regions_share(MPI_Comm comm, eqp_regions *r)
 {
-    int rank, nranks, any = r->cells != NULL, code;
+    int rank, nranks, any = r->cells != NULL;
 
-    EQP_TRY(eqp__comm_shape(comm, &rank, &nranks));
-    EQP_TRY(MPI_Bcast(&any, 1, MPI_INT, 0, comm) != MPI_SUCCESS ||
-                    (any && MPI_Bcast(r->part_of, r->nparts, MPI_INT, 0, comm) != MPI_SUCCESS)
-                ? EQP_ERR_MPI
-                : EQP_OK);
+    EQP_CHECK(eqp__comm_shape(comm, &rank, &nranks));
+    EQP_CHECK(MPI_Bcast(&any, 1, MPI_INT, 0, comm) != MPI_SUCCESS ||
+                      (any && MPI_Bcast(r->part_of, r->nparts, MPI_INT, 0, comm) != MPI_SUCCESS)
+                  ? EQP_ERR_MPI
+                  : EQP_OK);
     if (any) {
-        EQP_TRY(eqp_agree(comm, rank > 0 ? eqp__voronoi_open(r->nparts, &r->cells) : EQP_OK, NULL));
-        EQP_TRY(eqp__cells_share(comm, rank, r->cells));
+        EQP_CHECK(eqp_agree(comm, rank > 0 ? eqp__voronoi_open(r->nparts, &r->cells) : EQP_OK, NULL));
+        EQP_CHECK(eqp__cells_share(comm, rank, r->cells));
     }
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* A linear function of a place: a difference of two powers, or the distance outside a face of the domain. */

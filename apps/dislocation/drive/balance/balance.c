@@ -289,19 +289,17 @@ int dd_balance_record(dd_simulation *sim)
                            .code = sim->failed,
                            .nlows = 2,
                            .low = low};
-    int code;
 
     fill_row(sim, &sim->work.row);
     sim->box_load = load_of_box(sim);
-    EQP_TRY(eqp_balancer_record(sim->balancer, &work, &sim->now.common));
+    EQP_CHECK(eqp_balancer_record(sim->balancer, &work, &sim->now.common));
     sim->signal = (int)-low[0];
     sim->fastest = -low[1];
     add_rows(sim);
     sim->now.evaluations = sim->work.evaluations;
     sim->now.stress = dd_loading_along(&sim->loading, sim->loading.stress);
     sim->now.strain = dd_loading_along(&sim->loading, sim->loading.strain);
-done:
-    return code;
+    return EQP_OK;
 }
 
 int dd_walls_create(const dd_domain *domain, int nparts, const eqp_paradis_control *control, bool bisection,

@@ -204,10 +204,7 @@ static int add_row(table *t, double deviation)
         i++;
     }
     if (i == t->check.ncategories) {
-        const int code = eqp_array_reserve(&t->check.category, &t->capacity, i + 1, sizeof *t->check.category);
-        if (code != EQP_OK) {
-            return code;
-        }
+        EQP_CHECK(eqp_array_reserve(&t->check.category, &t->capacity, i + 1, sizeof *t->check.category));
         t->check.category[i] = (dd_check_row){.rows = 0};
         memcpy(t->check.category[i].category, name, sizeof name);
         t->check.ncategories++;
@@ -223,13 +220,10 @@ static int add_row(table *t, double deviation)
 static int check_row(table *t)
 {
     double number[MOST_NUMBERS], force[12];
-    int code;
 
-    EQP_TRY(read_numbers(t, number));
-    EQP_TRY(compute(t, number, force));
-    EQP_TRY(add_row(t, deviation(force, number + t->forces, t->count - t->forces, number[t->forces - 2])));
-done:
-    return code;
+    EQP_CHECK(read_numbers(t, number));
+    EQP_CHECK(compute(t, number, force));
+    return add_row(t, deviation(force, number + t->forces, t->count - t->forces, number[t->forces - 2]));
 }
 
 int dd_check_table(FILE *from, dd_isa isa, dd_check *check, eqp_message *message)

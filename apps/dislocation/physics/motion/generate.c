@@ -354,13 +354,11 @@ static int check(const dd_generator *generator, eqp_message *message)
 int dd_generator_parse(const char *text, dd_generator *generator, eqp_message *message)
 {
     dd_generator made;
-    int code;
 
-    EQP_TRY(app_recipe_parse(&dd_generators, text, &made, message));
-    EQP_TRY(check(&made, message));
+    EQP_CHECK(app_recipe_parse(&dd_generators, text, &made, message));
+    EQP_CHECK(check(&made, message));
     *generator = made;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* --- nodes --- */
@@ -379,13 +377,11 @@ static int add_arm(const plan *p, const dd_outline *outline, int64_t k, int sens
 {
     const int64_t to = (k + sense + p->nodes) % p->nodes;
     dd_arm *arm;
-    int code;
 
-    EQP_TRY(dd_node_add_arm(node, p->first + (dd_tag)to, &arm));
+    EQP_CHECK(dd_node_add_arm(node, p->first + (dd_tag)to, &arm));
     dd__add(arm->burgers, sense, outline->burgers);
     dd__add(arm->normal, 1.0, outline->normal[leg]);
-done:
-    return code;
+    return EQP_OK;
 }
 
 static int add_node(const plan *p, const dd_outline *outline, int64_t k, dd_network *network)

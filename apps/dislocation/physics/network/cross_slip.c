@@ -281,13 +281,9 @@ static int fits(const move *m, const dd_patch_node *node, const double from[3], 
 
 static int all_fit(const move *m, bool *fit)
 {
-    int code;
-
-    EQP_TRY(fits(m, m->at, dd_v3_zero, m->x[0], fit));
-    EQP_TRY(fits(m, m->end[0], m->to[0], m->x[1], fit));
-    EQP_TRY(fits(m, m->end[1], m->to[1], m->x[2], fit));
-done:
-    return code;
+    EQP_CHECK(fits(m, m->at, dd_v3_zero, m->x[0], fit));
+    EQP_CHECK(fits(m, m->end[0], m->to[0], m->x[1], fit));
+    return fits(m, m->end[1], m->to[1], m->x[2], fit);
 }
 
 static void renew_velocity(const move *m, dd_patch_node *node)
@@ -348,20 +344,18 @@ int dd_cross_slip(dd_patch *patch, const dd_rules *rules, const dd_mover *mover,
 {
     move m = {.patch = patch, .mover = mover, .tiny = TINY * rules->min_seg, .at = dd_patch_find(patch, tag)};
     bool slips = false;
-    int code = EQP_OK;
 
     if (m.at != NULL && m.at->node.narms == 2) {
-        EQP_TRY(gather(&m));
+        EQP_CHECK(gather(&m));
         slips = find_wish(rules->cross_slip, mover->medium->mu, &m.at->node, (const double(*)[3])m.to, &m.wish);
         slips = slips && (m.wish.arm < 0 ? place_both(&m, rules) && goes_on(&m) : place_one(&m));
     }
     if (slips) {
-        EQP_TRY(all_fit(&m, &slips));
+        EQP_CHECK(all_fit(&m, &slips));
     }
     if (slips) {
         carry_out(&m);
     }
     *done = slips;
-done:
-    return code;
+    return EQP_OK;
 }

@@ -50,11 +50,7 @@ void dd_node_remove_arm(dd_node *node, dd_arm *arm)
 int dd_node_copy(dd_node *to, const dd_node *from)
 {
     dd_arm *arm = NULL;
-    int code = eqp_array_create(&arm, from->narms, sizeof *arm);
-
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_CHECK(eqp_array_create(&arm, from->narms, sizeof *arm));
     if (from->narms > 0) {
         memcpy(arm, from->arm, (size_t)from->narms * sizeof *arm);
     }

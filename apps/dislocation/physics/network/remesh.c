@@ -62,7 +62,6 @@ int dd_refine(dd_patch *patch, dd_tag a, dd_tag b, bool *done)
 {
     dd_patch_node *first = dd_patch_find(patch, a), *second = dd_patch_find(patch, b), *middle;
     double offset[3], x[3], v[3];
-    int code;
 
     if (first == NULL || second == NULL || dd_node_find_arm(&first->node, b) == NULL) {
         *done = false;
@@ -73,11 +72,10 @@ int dd_refine(dd_patch *patch, dd_tag a, dd_tag b, bool *done)
     dd__fold(patch, first->node.x, offset, x);
     dd_v3_along(dd_v3_zero, 0.5, first->node.v, v);
     dd_v3_along(v, 0.5, second->node.v, v);
-    EQP_TRY(dd__create(patch, x, v, first->node.home, &middle));
-    EQP_TRY(dd__thread(patch, first, second, middle));
+    EQP_CHECK(dd__create(patch, x, v, first->node.home, &middle));
+    EQP_CHECK(dd__thread(patch, first, second, middle));
     *done = true;
-done:
-    return code;
+    return EQP_OK;
 }
 
 static bool share_plane(const dd_arm *arm)
@@ -109,10 +107,9 @@ bool dd_wants_coarsen(const dd_rules *rules, const dd_node *node, const double t
 static int join_over(dd_patch *patch, dd_patch_node *first, dd_patch_node *at, dd_patch_node *second)
 {
     dd_link one, two;
-    int code;
 
-    EQP_TRY(dd__unlink(first, at, &one));
-    EQP_TRY(dd__unlink(at, second, &two));
+    EQP_CHECK(dd__unlink(first, at, &one));
+    EQP_CHECK(dd__unlink(at, second, &two));
     for (int k = 0; k < 3; k++) {
         const double half = 0.5 * (one.force_to[k] + two.force_from[k]);
         one.force_from[k] += half;
@@ -122,17 +119,15 @@ static int join_over(dd_patch *patch, dd_patch_node *first, dd_patch_node *at, d
         dd_v3_copy(one.normal, two.normal);
     }
     at->deleted = true;
-    EQP_TRY(dd__link(patch, first, second, &one));
+    EQP_CHECK(dd__link(patch, first, second, &one));
     dd__renew_plane(patch, first, second, two.normal);
-done:
-    return code;
+    return EQP_OK;
 }
 
 int dd_coarsen(dd_patch *patch, const dd_rules *rules, dd_tag tag, bool *done)
 {
     dd_patch_node *at = dd_patch_find(patch, tag), *first, *second;
     double to1[3], to2[3];
-    int code;
 
     if (at == NULL || at->node.narms != 2) {
         *done = false;
@@ -150,11 +145,10 @@ int dd_coarsen(dd_patch *patch, const dd_rules *rules, dd_tag tag, bool *done)
         *done = false;
         return EQP_OK;
     }
-    EQP_TRY(join_over(patch, first, at, second));
+    EQP_CHECK(join_over(patch, first, at, second));
     dd__drop_bare(patch);
     *done = true;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Area of an equilateral triangle over the square of its side. */

@@ -103,10 +103,9 @@ static void set_planes(dd_patch *patch, dd_patch_node *from, dd_arm *arm, dd_pat
 static int add_arms(dd_patch_node *from, dd_patch_node *to, const dd_link *link)
 {
     dd_arm *arm, *back;
-    int code;
 
-    EQP_TRY(dd_node_add_arm(&from->node, to->node.tag, &arm));
-    EQP_TRY(dd_node_add_arm(&to->node, from->node.tag, &back));
+    EQP_CHECK(dd_node_add_arm(&from->node, to->node.tag, &arm));
+    EQP_CHECK(dd_node_add_arm(&to->node, from->node.tag, &back));
     for (int k = 0; k < 3; k++) {
         arm->burgers[k] = link->burgers[k];
         back->burgers[k] = -link->burgers[k];
@@ -116,8 +115,7 @@ static int add_arms(dd_patch_node *from, dd_patch_node *to, const dd_link *link)
     }
     arm->home = to->node.home;
     back->home = from->node.home;
-done:
-    return code;
+    return EQP_OK;
 }
 
 int dd__link(dd_patch *patch, dd_patch_node *from, dd_patch_node *to, const dd_link *link)
@@ -168,19 +166,16 @@ int dd__unlink(dd_patch_node *from, dd_patch_node *to, dd_link *link)
 int dd__thread(dd_patch *patch, dd_patch_node *u, dd_patch_node *v, dd_patch_node *through)
 {
     dd_link whole, half;
-    int code;
 
-    EQP_TRY(dd__unlink(u, v, &whole));
+    EQP_CHECK(dd__unlink(u, v, &whole));
     half = whole;
     dd_v3_scale(0.5, half.force_from);
     dd_v3_copy(half.force_to, half.force_from);
-    EQP_TRY(dd__link(patch, u, through, &half));
+    EQP_CHECK(dd__link(patch, u, through, &half));
     half = whole;
     dd_v3_scale(0.5, half.force_to);
     dd_v3_copy(half.force_from, half.force_to);
-    EQP_TRY(dd__link(patch, through, v, &half));
-done:
-    return code;
+    return dd__link(patch, through, v, &half);
 }
 
 int dd__merge(dd_patch *patch, dd_patch_node *keep, dd_patch_node *gone)

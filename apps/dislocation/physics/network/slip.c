@@ -115,12 +115,10 @@ static void unfold(dd_slip *slip, const dd_patch *patch)
 
 int dd_slip_end(dd_slip *slip, dd_patch *patch, double area[9])
 {
-    int code;
-
-    EQP_TRY(append(slip, patch));
+    EQP_CHECK(append(slip, patch));
     drop_common(slip);
-    EQP_TRY(eqp_array_reserve(&slip->place, &slip->place_room, slip->n, sizeof *slip->place));
-    EQP_TRY(eqp_array_reserve(&slip->queue, &slip->queue_room, slip->n, sizeof *slip->queue));
+    EQP_CHECK(eqp_array_reserve(&slip->place, &slip->place_room, slip->n, sizeof *slip->place));
+    EQP_CHECK(eqp_array_reserve(&slip->queue, &slip->queue_room, slip->n, sizeof *slip->queue));
     unfold(slip, patch);
     for (int64_t s = 0; s < slip->n; s++) {
         const double factor = s < slip->nold ? 0.5 : -0.5;
@@ -130,6 +128,5 @@ int dd_slip_end(dd_slip *slip, dd_patch *patch, double area[9])
             area[k] += factor * slip->segment[s].burgers[k / 3] * cross[k % 3];
         }
     }
-done:
-    return code;
+    return EQP_OK;
 }

@@ -376,33 +376,31 @@ static int carry_out(dd_patch *patch, dd_patch_node *at, const dd_partition *hal
     const int n = at->node.narms;
     dd_link link = {.burgers = {0.0}};
     double x[2][3];
-    int code;
 
     for (int i = 0; i < n; i++) {
         tag[i] = at->node.arm[i].tag;
     }
     dd__fold(patch, at->node.x, halves->x[0], x[0]);
     dd__fold(patch, at->node.x, halves->x[1], x[1]);
-    EQP_TRY(dd__create(patch, x[1], halves->v[1], at->node.home, &created));
+    EQP_CHECK(dd__create(patch, x[1], halves->v[1], at->node.home, &created));
     dd_v3_copy(at->node.x, x[0]);
     dd_v3_copy(at->node.v, halves->v[0]);
     for (int i = 0; i < n; i++) {
         if (halves->second >> i & 1) {
             dd_patch_node *other = dd_patch_find(patch, tag[i]);
-            EQP_TRY(dd__unlink(at, other, &link));
-            EQP_TRY(dd__link(patch, created, other, &link));
+            EQP_CHECK(dd__unlink(at, other, &link));
+            EQP_CHECK(dd__link(patch, created, other, &link));
         }
     }
     if (halves->junction) {
         link = (dd_link){.burgers = {0.0}};
         dd_v3_copy(link.burgers, halves->burgers);
         dd_v3_copy(link.normal, halves->normal);
-        EQP_TRY(dd__link(patch, at, created, &link));
+        EQP_CHECK(dd__link(patch, at, created, &link));
     }
     dd__renew_planes(patch, at);
     dd__renew_planes(patch, created);
-done:
-    return code;
+    return EQP_OK;
 }
 
 int dd_split(dd_patch *patch, const dd_rules *rules, const dd_mover *mover, dd_tag tag, bool *done)
@@ -411,18 +409,16 @@ int dd_split(dd_patch *patch, const dd_rules *rules, const dd_mover *mover, dd_t
     dd_partition best;
     dd_cluster whole;
     bool splits = false;
-    int code;
 
     if (at == NULL || !dd_wants_split(&at->node)) {
         *done = false;
         return EQP_OK;
     }
-    EQP_TRY(gather(patch, &at->node, mover->medium, &whole));
+    EQP_CHECK(gather(patch, &at->node, mover->medium, &whole));
     splits = best_partition(patch, &whole, rules, mover, &best);
     if (splits) {
-        EQP_TRY(carry_out(patch, at, &best));
+        EQP_CHECK(carry_out(patch, at, &best));
     }
     *done = splits;
-done:
-    return code;
+    return EQP_OK;
 }
