@@ -579,7 +579,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step 
     EQP_TRY(
         take_overheads(b, work->evaluations > 0 ? work->evaluations : 1, !work->moved && b->run.action == EQP_KEEP));
     eqp__rank_shares_learn(b->shares, work->evaluations > 0 ? work->evaluations : 1, b->row);
-    b->now.action = work->moved ? EQP_RENEW : b->run.action;
+    b->now.action = work->moved ? EQP_RENEW : (eqp_policy_action)b->run.action;
     b->now.rebalanced = b->now.action != EQP_KEEP;
     const deciding is = b->costs.fixed
                             ? count_seconds(b, work->evaluations > 1 ? (double)work->evaluations : 1.0, d.load)

@@ -289,6 +289,7 @@ MPI_TEST(candidates_beyond_memory_are_left_out)
 
     make_world(comm, 0, &w);
     ANSWER before = choose_again(&w, &expensive, FOREVER, NULL, &few);
+    CHECK(before.choice.method != NULL);
     w.more = w.size * MOST_PINS / OWNERS + 1;
     ANSWER answer = choose_again(&w, &expensive, FOREVER, NULL, &many);
     CHECK(strstr(answer.choice.word, "hypergraph") == NULL);

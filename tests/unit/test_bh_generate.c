@@ -410,8 +410,7 @@ TEST(nonsense_is_refused_with_one_line)
         "plummer:,n=3",
         "plummer:box=3",
         "plummer:=3",
-        "\n\x01"
-        "very-long-name-very-long-name-very-long-name-very-long-name",
+        "\n\x01very-long-name-very-long-name-very-long-name-very-long-name",
     };
     static const char *const wrong[] = {
         "plummer:n",       "plummer:n=",       "plummer:n= 3",          "plummer:n=3 ",
