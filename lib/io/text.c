@@ -195,8 +195,11 @@ static int find_first(eqp__text *r, eqp__text_line *at, char comment[COMMENT_BYT
         EQP__CHECK(eqp__text_next(r, at, message));
         const char *p = at->text;
 
-        p += p ? strspn(p, " \t\r") : 0;
-        if (!p || (*p != '\0' && *p != '#' && strncasecmp(p, "sep=", 4) != 0)) {
+        if (!p) {
+            return EQP_OK;
+        }
+        p += strspn(p, " \t\r");
+        if (*p != '\0' && *p != '#' && strncasecmp(p, "sep=", 4) != 0) {
             return EQP_OK;
         }
         if (*p == '#') {
