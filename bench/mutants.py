@@ -5,7 +5,7 @@
 usage: bench/mutants.py [TREE] --work DIR [--sample N] [--seed S] [--first N]
 
 A mutant is the tree with one operator or constant changed, or one statement deleted. The tests of the suite unit, and of
-the suite mpi those on up to four ranks, are run once with coverage; each mutant is then built and given to the tests that
+the suite mpi those on up to three ranks, are run once with coverage; each mutant is then built and given to the tests that
 execute its line, the quickest first, until one fails. DIR holds a clone of TREE's last commit, its builds, the coverage
 and results.csv; a second call goes on where the first one ended. A mutant that does not compile is no mutant: another one
 takes its place. Prints how many were caught, by kind of change."""
@@ -93,7 +93,7 @@ class Work:
         for test in json.loads(text):
             suites = {suite.split(":")[-1] for suite in test["suite"]}
             ranks = re.search(r"-(\d+)$", test["name"])
-            if "unit" in suites or ("mpi" in suites and (not ranks or int(ranks[1]) <= 4)):
+            if "unit" in suites or ("mpi" in suites and (not ranks or int(ranks[1]) <= 3)):
                 # Meson names programs relative to the build directory.
                 yield {**test, "workdir": test["workdir"] or self.path(build)}
 
