@@ -13,28 +13,33 @@ static bool find_area(int64_t n, const dd_seen *all, double area[9])
 {
     DD_FREED double(*at)[3] = calloc((size_t)n + 1, sizeof *at); /* of the first end */
     DD_FREED bool *placed = calloc((size_t)n + 1, sizeof *placed);
+    DD_FREED int64_t *order = calloc((size_t)n + 1, sizeof *order); /* in which they are placed */
+    int64_t nplaced = 0;
     bool good = true;
 
-    for (int64_t root = 0; root < n; root++) {
-        bool more = !placed[root]; /* the root is placed at 0 */
-        placed[root] = true;
-        while (more) {
-            more = false;
-            for (int64_t k = 0; k < n * n; k++) {
-                const int64_t i = k / n, j = k % n;
-                const bool next = all[j].from == all[i].to;
-                double put[3], gap[3];
-                if (!placed[i] || !(next || all[j].from == all[i].from)) {
-                    continue;
-                }
-                dd_v3_along(at[i], next ? 1.0 : 0.0, all[i].way, put);
-                dd_v3_minus(put, at[j], gap);
-                if (!placed[j]) {
-                    dd_v3_copy(at[j], put);
-                    placed[j] = more = true;
-                } else {
-                    good = good && dd_v3_length(gap) < 1e-6 * (1.0 + dd_v3_length(put));
-                }
+    for (int64_t k = 0, root = 0; k < n; k++) {
+        while (k == nplaced && placed[root]) {
+            root++;
+        }
+        if (k == nplaced) { /* at 0 */
+            placed[root] = true;
+            order[nplaced++] = root;
+        }
+        const int64_t i = order[k];
+        for (int64_t j = 0; j < n; j++) {
+            const bool next = all[j].from == all[i].to;
+            double put[3], gap[3];
+            if (!next && all[j].from != all[i].from) {
+                continue;
+            }
+            dd_v3_along(at[i], next ? 1.0 : 0.0, all[i].way, put);
+            dd_v3_minus(put, at[j], gap);
+            if (!placed[j]) {
+                dd_v3_copy(at[j], put);
+                placed[j] = true;
+                order[nplaced++] = j;
+            } else {
+                good = good && dd_v3_length(gap) < 1e-6 * (1.0 + dd_v3_length(put));
             }
         }
     }
