@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Valid HDF5 files that are not valid snapshots: datasets of other shapes, shapes without bytes, links and datasets
- * that lead to other files. The corpus of the fuzz target hdf5 has objects of every other type. */
+/* Valid HDF5 files that are not valid snapshots: parts that are missing, datasets of other shapes, shapes without
+ * bytes, links and datasets that lead to other files. The corpus of the fuzz target hdf5 has objects of every other
+ * type. */
 #include "slow.h"
 #include "snapshot_hdf5_files.h"
 
 static const double zeros[64];
+static const char *const names[] = {"Coordinates", "Velocities", "Masses", "ParticleIDs", "PartType0", "Header"};
+static const hsize_t shape[2] = {4, 3}, endless[2] = {H5S_UNLIMITED, 3};
 
-static void save_whole(const char *path)
+/* The open file "a" and its PartType1, which has 4 particles with masses. */
+static hid_t file, group;
+
+static void open_usual(void)
 {
     spec s = usual();
 
-    save_spec(path, &s);
-}
-
-/* Opens a valid file without one dataset of PartType1, which has 4 particles, to write a replacement. */
-static hid_t open_without(const char *name, hid_t *file)
-{
-    spec s = usual();
-
-    s.without = name;
-    s.without_in = 1;
     s.mass[1] = 0;
     save_spec(in_folder("a"), &s);
-    return open_in("PartType1", file);
+    group = open_in("PartType1", &file);
 }
 
 static void refuse(const char *why)
@@ -30,24 +26,11 @@ static void refuse(const char *why)
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, why);
 }
 
-/* Replaces a dataset of PartType1 in a valid file, and closes space and properties. */
-static void replace_by(const char *name, hid_t type, hid_t space, hid_t properties, const double *value, size_t raw)
+/* Replaces Coordinates, with `value` or `raw` bytes as their first chunk. */
+static void put_places(hid_t type, hid_t space, hid_t properties, const double *value, size_t raw)
 {
-    hid_t file, group = open_without(name, &file);
-
-    put_made(group, name, type, space, properties, value, raw);
-    close_in(file, group);
-}
-
-/* Reads all particles at once below memcheck, else all slices. */
-static void check_particles(const char *path, const particles *whole)
-{
-    if (!memcheck_here()) {
-        check_slices(path, whole);
-        return;
-    }
-    FREED(eqp_snapshot) *s = open_good(path);
-    check_slice(s, 0, whole->n, whole);
+    H5Ldelete(group, "Coordinates", H5P_DEFAULT);
+    put_made(group, "Coordinates", type, space, properties, value, raw);
 }
 
 static void link_out(const char *to, hid_t at, const char *name)
@@ -60,231 +43,137 @@ static void link_within(const char *to, hid_t at, const char *name)
     assert_true(H5Lcreate_soft(to, at, name, H5P_DEFAULT, H5P_DEFAULT) >= 0);
 }
 
-/* The target of each link is a valid snapshot, which would be read if the link were followed. */
-TEST(links_out_of_the_file_are_not_followed)
+/* The functions below make the damage number k to the open file. The target of a link out of it is a valid snapshot,
+ * which would be read if the link were followed. */
+
+static void leave(int k)
 {
-    static const char *const name[] = {"Coordinates", "Velocities", "Masses", "ParticleIDs"};
-    static const char *const groups[] = {"PartType0", "Header"};
-    hid_t file, group;
+    const hid_t at = k < 4 ? group : file;
     char place[64];
 
-    save_whole(in_folder("other"));
-    for (int k = 0; k < 4; k += memcheck_here() ? 3 : 1) {
-        snprintf(place, sizeof place, "/PartType0/%s", name[k]);
-        group = open_without(name[k], &file);
-        link_out(place, group, name[k]);
-        close_in(file, group);
-        refuse("is kept in another file");
-    }
-    for (int k = 0; k < 2; k++) {
-        save_whole(in_folder("a"));
-        group = open_in("PartType1", &file);
-        assert_true(H5Ldelete(file, groups[k], H5P_DEFAULT) >= 0);
-        snprintf(place, sizeof place, "/%s", groups[k]);
-        link_out(place, file, groups[k]);
-        close_in(file, group);
-        refuse("is kept in another file");
-    }
+    snprintf(place, sizeof place, k < 4 ? "/PartType0/%s" : "/%s", names[k]);
+    H5Ldelete(at, names[k], H5P_DEFAULT);
+    link_out(place, at, names[k]);
 }
 
 /* A link within the file may lead through one that leaves it. */
-TEST(links_over_links_out_of_the_file_are_not_followed)
+static void leave_by_two_links(int k)
 {
-    hid_t file, group;
+    const hid_t at = k < 4 ? group : file;
 
-    save_whole(in_folder("other"));
-    group = open_without("Coordinates", &file);
+    H5Ldelete(at, names[k], H5P_DEFAULT);
     link_out("/", file, "over");
-    link_within("/over/PartType1/Coordinates", group, "Coordinates");
-    close_in(file, group);
-    refuse("/PartType1/Coordinates is damaged");
-    save_whole(in_folder("a"));
-    group = open_in("PartType1", &file);
-    assert_true(H5Ldelete(file, "Header", H5P_DEFAULT) >= 0);
-    link_out("/", file, "over");
-    link_within("/over/Header", file, "Header");
-    close_in(file, group);
-    refuse("/Header is damaged");
+    link_within(k < 4 ? "/over/PartType1/Coordinates" : "/over/Header", at, names[k]);
 }
 
-TEST(links_within_the_file_are_followed)
+static void link_to_nothing(int k)
 {
-    hid_t file, group;
-    spec s = usual();
-    FREED_BY(particles_free) particles whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
-
-    save_whole(in_folder("a"));
-    group = open_in("PartType1", &file);
-    assert_true(H5Lmove(group, "Coordinates", file, "elsewhere", H5P_DEFAULT, H5P_DEFAULT) >= 0);
-    link_within("/elsewhere", group, "Coordinates");
-    close_in(file, group);
-    check_particles(in_folder("a"), &whole);
-    group = open_in("PartType1", &file);
-    assert_true(H5Ldelete(file, "elsewhere", H5P_DEFAULT) >= 0);
-    close_in(file, group);
-    refuse("Coordinates is damaged");
-    group = open_in("PartType1", &file);
-    assert_true(H5Ldelete(group, "Coordinates", H5P_DEFAULT) >= 0);
-    link_within("/PartType1/Coordinates", group, "Coordinates");
-    close_in(file, group);
-    refuse("Coordinates is damaged");
+    H5Ldelete(group, "Coordinates", H5P_DEFAULT);
+    link_within(k ? "/elsewhere" : "/PartType1/Coordinates", group, "Coordinates");
 }
 
-static const hsize_t shape[2] = {4, 3}, endless[2] = {H5S_UNLIMITED, 3};
-
-TEST(numbers_in_other_files_are_not_read)
+/* 0: in a file of bytes, otherwise in a virtual dataset. */
+static void store_elsewhere(int k)
 {
-    hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t properties = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(2, shape, k == 2 ? endless : NULL);
 
-    save_part(in_folder("raw"), (const unsigned char *)zeros, 96);
-    assert_true(H5Pset_external(properties, "raw", 0, 96) >= 0);
-    replace_by("Coordinates", H5T_IEEE_F64LE, H5Screate_simple(2, shape, NULL), properties, NULL, 0);
-    refuse("is kept in another file");
-    save_whole(in_folder("other"));
-    for (int k = 0; k < 2; k++) {
-        const hid_t space = H5Screate_simple(2, shape, k ? endless : NULL);
-        properties = H5Pcreate(H5P_DATASET_CREATE);
-        if (k) {
+    if (k == 0) {
+        save_part(in_folder("raw"), (const unsigned char *)zeros, 96);
+        assert_true(H5Pset_external(properties, "raw", 0, 96) >= 0);
+    } else {
+        if (k == 2) {
             H5Sselect_hyperslab(space, H5S_SELECT_SET, (hsize_t[]){0, 0}, NULL, (hsize_t[]){1, 1},
                                 (hsize_t[]){H5S_UNLIMITED, 3});
         }
         assert_true(H5Pset_virtual(properties, space, "other", "/PartType1/Coordinates", space) >= 0);
-        H5Sclose(space);
-        replace_by("Coordinates", H5T_IEEE_F32LE, H5Screate_simple(2, shape, k ? endless : NULL), properties, NULL, 0);
-        refuse("is kept in another file");
+        H5Sselect_all(space);
+    }
+    put_places(H5T_IEEE_F64LE, space, properties, NULL, 0);
+}
+
+static const struct {
+    int name, ndims; /* -1: a null space */
+    hsize_t dimension[4];
+} shapes[] = {{0, 1, {4}},    {0, 1, {12}},   {0, 1, {0}},       {0, 2, {0, 3}},    {0, 2, {4, 0}},      {0, 2, {3, 4}},
+              {0, 2, {4, 1}}, {0, 2, {3, 3}}, {0, 2, {5, 3}},    {0, 2, {4, 2}},    {1, 2, {4, 4}},      {3, 1, {3}},
+              {0, 0, {0}},    {0, -1, {0}},   {0, 3, {4, 3, 1}}, {0, 3, {1, 4, 3}}, {0, 4, {2, 2, 3, 1}}};
+
+static void reshape(int k)
+{
+    const char *name = names[shapes[k].name];
+    const hid_t space = shapes[k].ndims > 0 ? H5Screate_simple(shapes[k].ndims, shapes[k].dimension, NULL)
+                                            : H5Screate(shapes[k].ndims < 0 ? H5S_NULL : H5S_SCALAR);
+
+    H5Ldelete(group, name, H5P_DEFAULT);
+    put_made(group, name, shapes[k].name == 3 ? H5T_STD_I64LE : H5T_IEEE_F64LE, space, H5P_DEFAULT,
+             shapes[k].ndims > 0 ? zeros : NULL, 0);
+}
+
+static void retype(int k)
+{
+    H5Ldelete(group, names[k], H5P_DEFAULT);
+    put_made(group, names[k], k ? H5T_IEEE_F64LE : H5T_STD_I32LE, H5Screate_simple(k ? 1 : 2, shape, NULL), H5P_DEFAULT,
+             NULL, 0);
+}
+
+/* A group, a type, a dataset. */
+static void change_kind(int k)
+{
+    const hid_t at = k < 4 ? group : file;
+
+    H5Ldelete(at, names[k], H5P_DEFAULT);
+    if (k == 0) {
+        H5Gclose(H5Gcreate2(at, names[k], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    } else if (k < 4) {
+        const hid_t type = H5Tcopy(H5T_IEEE_F64LE);
+        assert_true(H5Tcommit2(at, names[k], type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) >= 0);
+        H5Tclose(type);
+    } else {
+        put_made(at, names[k], H5T_IEEE_F64LE, H5Screate(H5S_SCALAR), H5P_DEFAULT, NULL, 0);
     }
 }
 
-TEST(every_other_shape_of_dataset_is_refused)
+static void remove_part(int k)
 {
-    static const struct {
-        int ndims;
-        hsize_t dimension[4];
-    } other[] = {{1, {4}},    {1, {12}},   {1, {0}},       {2, {0, 3}},    {2, {4, 0}},
-                 {2, {3, 4}}, {2, {4, 1}}, {3, {4, 3, 1}}, {3, {1, 4, 3}}, {4, {2, 2, 3, 1}}};
+    static const char *const place[] = {"PartType3", "Header", "PartType3/ParticleIDs"};
 
-    for (int k = 0; k < COUNT_OF(other); k += memcheck_here() ? 3 : 1) {
-        replace_by("Coordinates", H5T_IEEE_F64LE, H5Screate_simple(other[k].ndims, other[k].dimension, NULL),
-                   H5P_DEFAULT, zeros, 0);
-        refuse("/PartType1/Coordinates has another shape");
-    }
-    for (int k = 0; k < 2; k++) {
-        replace_by("Coordinates", H5T_IEEE_F64LE, H5Screate(k ? H5S_NULL : H5S_SCALAR), H5P_DEFAULT, NULL, 0);
-        refuse("shape");
-    }
+    assert_true(H5Ldelete(file, place[k], H5P_DEFAULT) >= 0);
 }
 
-TEST(objects_of_another_kind_are_refused)
+static void delete_counts(int k)
 {
-    hid_t file, group = open_without("Coordinates", &file);
-
-    H5Gclose(H5Gcreate2(group, "Coordinates", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    close_in(file, group);
-    refuse("/PartType1/Coordinates is damaged, or is no dataset");
-    group = open_without("Masses", &file);
-    const hid_t type = H5Tcopy(H5T_IEEE_F64LE);
-    assert_true(H5Tcommit2(group, "Masses", type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) >= 0);
-    H5Tclose(type);
-    close_in(file, group);
-    refuse("/PartType1/Masses is damaged, or is no dataset");
-    for (int k = 0; k < 2; k++) {
-        const char *const name = k ? "Header" : "PartType3";
-        const hid_t space = H5Screate(H5S_SCALAR);
-        save_whole(in_folder("a"));
-        group = open_in("PartType1", &file);
-        H5Ldelete(file, name, H5P_DEFAULT);
-        H5Dclose(H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-        H5Sclose(space);
-        close_in(file, group);
-        refuse(k ? "/Header is damaged" : "/PartType3 is damaged");
-    }
+    (void)k;
+    assert_true(H5Adelete_by_name(file, "Header", "NumPart_ThisFile", H5P_DEFAULT) >= 0);
 }
 
-/* Sparse datasets: header and shape agree, but the bytes are not stored. */
-static void save_claim(int64_t n, hid_t properties, bool first_chunk_only)
+/* Attributes of other lengths, and counts that neither the datasets nor the totals hold. */
+static const struct {
+    const char *name;
+    int n;
+    int64_t of_type_1;
+} numbers[] = {{"NumPart_ThisFile", 0, 0},
+               {"MassTable", 2, 0},
+               {"NumPart_ThisFile", 6, INT64_MAX},
+               {"NumPart_ThisFile", 6, -1},
+               {"NumPart_ThisFile", 6, (int64_t)1 << 31},
+               {"NumPart_ThisFile", 6, (int64_t)1 << 40},
+               {"NumPart_ThisFile", 6, 5},
+               {"NumPart_ThisFile", 6, 3},
+               {"NumPart_Total", 6, 77},
+               {"NumPart_Total", 6, 4 + ((int64_t)1 << 32)},
+               {"NumPart_Total_HighWord", 6, 1}};
+
+static void change_number(int k)
 {
-    static const char *const name[] = {"Coordinates", "Velocities", "ParticleIDs", "Masses"};
-    spec s = usual();
-    hid_t file, group;
+    const bool upper = strcmp(numbers[k].name, "NumPart_Total_HighWord") == 0;
+    const int64_t usual_counts[] = {3, 4, 0, 2, 1, 0}, zero[6] = {0};
+    const hid_t header = H5Gopen2(file, "Header", H5P_DEFAULT);
+    int64_t value[6];
 
-    s.count = H5T_STD_I64LE;
-    memset(s.n, 0, sizeof s.n);
-    memset(s.total, 0, sizeof s.total);
-    memset(s.mass, 0, sizeof s.mass);
-    s.n[1] = n;
-    s.total[1] = (uint64_t)n;
-    file = H5Fcreate(in_folder("a"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    put_header(&s, file);
-    group = H5Gcreate2(file, "PartType1", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    for (int k = 0; k < 4; k++) {
-        int ndims = k < 2 ? 2 : 1;
-        hsize_t dimension[2] = {(hsize_t)n, 3}, most[2] = {H5S_UNLIMITED, H5S_UNLIMITED};
-        hid_t mine = H5Pcopy(properties), space, dataset;
-
-        if (H5Pget_layout(mine) == H5D_CHUNKED) {
-            hsize_t chunk[2] = {1, 1};
-
-            H5Pget_chunk(mine, 2, chunk);
-            chunk[0] *= ndims == 1 ? chunk[1] : 1;
-            H5Pset_chunk(mine, ndims, chunk);
-        }
-        space = H5Screate_simple(ndims, dimension, H5Pget_layout(mine) == H5D_CHUNKED ? most : NULL);
-        dataset =
-            H5Dcreate2(group, name[k], k == 2 ? H5T_STD_I64LE : H5T_IEEE_F64LE, space, H5P_DEFAULT, mine, H5P_DEFAULT);
-        assert_true(dataset >= 0);
-        if (first_chunk_only) {
-            hid_t memory = H5Screate_simple(ndims, (hsize_t[]){4, 3}, NULL);
-
-            H5Sselect_hyperslab(space, H5S_SELECT_SET, (hsize_t[]){0, 0}, NULL, (hsize_t[]){4, 3}, NULL);
-            assert_true(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, zeros) >= 0);
-            H5Sclose(memory);
-        }
-        H5Dclose(dataset);
-        H5Sclose(space);
-        H5Pclose(mine);
-    }
-    H5Gclose(group);
-    assert_true(H5Fclose(file) >= 0);
-}
-
-TEST(shapes_without_bytes_are_refused)
-{
-    static const int64_t claim[] = {5, 1000, (int64_t)1 << 31, (int64_t)1 << 40};
-
-    for (int k = 0; k < 12; k += memcheck_here() ? 5 : 1) {
-        hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
-        struct stat status;
-
-        if (k % 3 > 0) {
-            H5Pset_chunk(properties, 2, (hsize_t[]){1 << 16, 3});
-        }
-        if (k % 3 > 1) {
-            H5Pset_deflate(properties, 1);
-        }
-        save_claim(claim[k / 3], properties, false);
-        H5Pclose(properties);
-        assert_int_equal(stat(in_folder("a"), &status), 0);
-        assert_true(status.st_size < 16384);
-        refuse("Coordinates holds fewer bytes");
-    }
-}
-
-/* Wide chunks hold more bytes than the shape needs, and yet one chunk is missing. */
-TEST(a_missing_chunk_is_found)
-{
-    for (int k = 0; k < 2; k++) {
-        hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
-
-        H5Pset_chunk(properties, 2, (hsize_t[]){4, 9});
-        if (k > 0) {
-            H5Pset_deflate(properties, 1);
-        }
-        save_claim(8, properties, true);
-        refuse("Coordinates holds fewer bytes");
-        save_claim(4, properties, true);
-        eqp_snapshot_close(open_good(in_folder("a")));
-        H5Pclose(properties);
-    }
+    memcpy(value, upper ? zero : usual_counts, sizeof value);
+    value[1] = numbers[k].of_type_1;
+    put_numbers(header, numbers[k].name, numbers[k].n, H5T_STD_I64LE, H5T_NATIVE_INT64, value);
+    H5Gclose(header);
 }
 
 static hid_t chunks_of(hsize_t rows)
@@ -296,49 +185,104 @@ static hid_t chunks_of(hsize_t rows)
 }
 
 /* The test writes no data: HDF5 would write out of bounds. */
-TEST(filters_in_a_wrong_order_are_refused)
+static void swap_filters(int k)
 {
-    for (int k = 0; k < 2; k++) {
-        const hid_t properties = chunks_of(4);
-        H5Pset_deflate(properties, 1);
-        if (k == 0) {
-            H5Pset_nbit(properties);
-        } else {
-            H5Pset_scaleoffset(properties, H5Z_SO_FLOAT_DSCALE, 3);
-        }
-        replace_by("Coordinates", H5T_IEEE_F32LE, H5Screate_simple(2, shape, NULL), properties, NULL, 64);
-        refuse("in an order that cannot be");
-    }
+    const hid_t properties = chunks_of(4);
+
+    H5Pset_deflate(properties, 1);
+    (void)(k == 0 ? H5Pset_nbit(properties) : H5Pset_scaleoffset(properties, H5Z_SO_FLOAT_DSCALE, 3));
+    put_places(H5T_IEEE_F32LE, H5Screate_simple(2, shape, NULL), properties, NULL, 64);
 }
 
 /* Bytes enough for the 4 particles, and not for the 100 rows of the chunk. */
-TEST(chunks_shorter_than_they_should_be_are_refused)
+static void shorten_chunk(int k)
 {
-    for (int k = 0; k < 3; k++) {
-        const hid_t properties = chunks_of(100);
-        if (k == 1) {
-            H5Pset_shuffle(properties);
-        }
-        if (k == 2) {
-            H5Pset_fletcher32(properties);
-        }
-        replace_by("Coordinates", H5T_IEEE_F32LE, H5Screate_simple(2, shape, endless), properties, NULL, 64);
-        refuse("has chunks of other sizes");
-    }
+    const hid_t properties = chunks_of(100);
+
+    (void)(k == 1 ? H5Pset_shuffle(properties) : k == 2 ? H5Pset_fletcher32(properties) : 0);
+    put_places(H5T_IEEE_F32LE, H5Screate_simple(2, shape, endless), properties, NULL, 64);
 }
 
 /* HDF5 would decompress a chunk of 1.5 GiB for 4 particles, and take as much memory to compress it here. */
-TEST(chunks_far_larger_than_the_file_are_refused)
+static void enlarge_chunk(int k)
 {
-    for (int k = 0; k < 2; k++) {
-        const hid_t properties = chunks_of(k ? 1 << 26 : 1 << 16);
-        H5Pset_deflate(properties, 1);
-        replace_by("Coordinates", H5T_IEEE_F64LE, H5Screate_simple(2, shape, endless), properties, NULL, 64);
-        refuse("too large");
+    const hid_t properties = chunks_of(k ? 1 << 26 : 1 << 16);
+
+    H5Pset_deflate(properties, 1);
+    put_places(H5T_IEEE_F64LE, H5Screate_simple(2, shape, endless), properties, NULL, 64);
+}
+
+/* A chunk compressed by a filter that is not there. */
+static void filter_by(int number)
+{
+    const hid_t properties = chunks_of(4);
+
+    assert_true(H5Pset_filter(properties, number, H5Z_FLAG_OPTIONAL, 0, NULL) >= 0);
+    put_places(H5T_IEEE_F32LE, H5Screate_simple(2, shape, NULL), properties, NULL, 5);
+}
+
+TEST(damage_is_named)
+{
+    static const struct {
+        void (*make)(int k);
+        int first, last;
+        const char *why;
+    } damage[] = {
+        {leave, 0, 5, "is kept in another file, which is not read: give other"},
+        {leave_by_two_links, 0, 0, "/PartType1/Coordinates is damaged"},
+        {leave_by_two_links, 5, 5, "/Header is damaged"},
+        {link_to_nothing, 0, 1, "Coordinates is damaged"},
+        {store_elsewhere, 0, 2, "is kept in another file"},
+        {reshape, 0, COUNT_OF(shapes) - 1, " has another shape"},
+        {retype, 0, 0, "floating-point"},
+        {retype, 3, 3, "integers"},
+        {change_kind, 0, 0, "/PartType1/Coordinates is damaged, or is no dataset"},
+        {change_kind, 2, 2, "/PartType1/Masses is damaged, or is no dataset"},
+        {change_kind, 4, 4, "/PartType0 is damaged"},
+        {change_kind, 5, 5, "/Header is damaged"},
+        {remove_part, 0, 0, "no group PartType3"},
+        {remove_part, 1, 1, "no group Header"},
+        {remove_part, 2, 2, "only some types"},
+        {delete_counts, 0, 0, "NumPart_ThisFile"},
+        {change_number, 0, 0, "NumPart_ThisFile is no array"},
+        {change_number, 1, 1, "MassTable has a wrong length: 2 numbers instead of 6"},
+        {change_number, 2, 3, "particles of type 1"},
+        {change_number, 4, 7, "shape"},
+        {change_number, 8, 8, "77"},
+        {change_number, 9, 10, "4294967300"},
+        {swap_filters, 0, 1, "in an order that cannot be"},
+        {shorten_chunk, 0, 2, "has chunks of other sizes"},
+        {enlarge_chunk, 0, 1, "too large"},
+        {filter_by, 32015, 32015, "filter 32015 (Zstandard) is not available"},
+        {filter_by, 32001, 32001, "filter 32001 (Blosc)"},
+        {filter_by, 399, 399, "filter 399 is not available"},
+    };
+    const spec s = usual();
+
+    save_spec(in_folder("other"), &s);
+    for (int i = 0; i < COUNT_OF(damage); i++) {
+        for (int k = damage[i].first; k <= damage[i].last; k += memcheck_here() ? 3 : 1) {
+            open_usual();
+            damage[i].make(k);
+            close_in(file, group);
+            refuse(damage[i].why);
+        }
     }
 }
 
-TEST(every_usual_filter_is_read)
+/* Reads all particles at once below memcheck, else all slices. */
+static void check_particles(const particles *whole)
+{
+    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
+
+    check_slice(s, 0, whole->n, whole);
+    if (!memcheck_here()) {
+        check_slices(in_folder("a"), whole);
+    }
+}
+
+/* A link within the file, and every usual filter. */
+TEST(what_is_usual_is_read)
 {
     spec s = usual();
     double x[12];
@@ -348,24 +292,66 @@ TEST(every_usual_filter_is_read)
     for (int i = 0; i < 12; i++) {
         x[i] = model(1 + i % 3, 3 + i / 3);
     }
-    for (int k = 0; k < 5; k++) {
-        const hid_t properties = chunks_of(k == 0 ? 1000 : 3);
-        if (k == 1) {
-            H5Pset_shuffle(properties);
+    for (int k = 0; k < 6; k++) {
+        open_usual();
+        if (k == 5) {
+            assert_true(H5Lmove(group, "Coordinates", file, "elsewhere", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+            link_within("/elsewhere", group, "Coordinates");
+        } else {
+            const hid_t properties = chunks_of(k == 0 ? 1000 : 3);
+            (void)(k == 1   ? H5Pset_shuffle(properties)
+                   : k == 2 ? H5Pset_fletcher32(properties)
+                   : k == 3 ? H5Pset_nbit(properties)
+                   : k == 4 ? H5Pset_scaleoffset(properties, H5Z_SO_FLOAT_DSCALE, 6)
+                            : 0);
+            (void)(k <= 1 ? H5Pset_deflate(properties, 9) : 0);
+            put_places(H5T_IEEE_F64LE, H5Screate_simple(2, shape, endless), properties, x, 0);
         }
-        if (k <= 1) {
-            H5Pset_deflate(properties, 9);
-        }
-        if (k == 2) {
-            H5Pset_fletcher32(properties);
-        }
-        if (k == 3) {
-            H5Pset_nbit(properties);
-        }
-        if (k == 4) {
-            H5Pset_scaleoffset(properties, H5Z_SO_FLOAT_DSCALE, 6);
-        }
-        replace_by("Coordinates", H5T_IEEE_F64LE, H5Screate_simple(2, shape, endless), properties, x, 0);
-        check_particles(in_folder("a"), &whole);
+        close_in(file, group);
+        check_particles(&whole);
+    }
+}
+
+/* n particles of type 1, of which few rows are stored. */
+static void save_claim(int64_t n, int64_t rows, hsize_t chunk, hsize_t width, bool packed)
+{
+    const spec s = {.ntypes = 6,
+                    .n = {0, n},
+                    .total = {0, (uint64_t)n},
+                    .real = H5T_IEEE_F64LE,
+                    .id = H5T_STD_I64LE,
+                    .count = H5T_STD_I64LE,
+                    .nfiles = 1,
+                    .chunk = {chunk, width},
+                    .packed = packed,
+                    .high_word = true,
+                    .most_rows = rows};
+
+    save_spec(in_folder("a"), &s);
+}
+
+/* Header and shape agree, but the bytes are not stored. */
+TEST(shapes_without_bytes_are_refused)
+{
+    static const int64_t claim[] = {5, 1000, (int64_t)1 << 31, (int64_t)1 << 40};
+
+    for (int k = 0; k < 12; k += memcheck_here() ? 5 : 1) {
+        struct stat status;
+
+        save_claim(claim[k / 3], 0, k % 3 ? 1 << 16 : 0, 3, k % 3 > 1);
+        assert_int_equal(stat(in_folder("a"), &status), 0);
+        assert_true(status.st_size < 16384);
+        refuse("Coordinates holds fewer bytes");
+    }
+}
+
+/* Wide chunks hold more bytes than the shape needs, and yet one chunk is missing. */
+TEST(a_missing_chunk_is_found)
+{
+    for (int packed = 0; packed < 2; packed++) {
+        save_claim(8, 4, 4, 9, packed);
+        refuse("Coordinates holds fewer bytes");
+        save_claim(4, 4, 4, 9, packed);
+        eqp_snapshot_close(open_good(in_folder("a")));
     }
 }
