@@ -289,7 +289,7 @@ int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int
     eqp__c_locale_enter(&c);
     rc = read_statements(&l, &found, &nothers, &others, message);
     eqp__c_locale_leave(&c);
-    if (rc == EQP_OK && l.line == 0) {
+    if (rc == EQP_OK && l.text.line == 0) {
         eqp_message_set(message, "%s: is empty", path);
         rc = EQP_ERR_FORMAT;
     }

@@ -100,12 +100,11 @@ static int find_next(const eqp_paradis_reader *r, int k, char **path, eqp_messag
 /* A count that the files cannot hold would make callers allocate too much memory. */
 static int check_count(eqp_paradis_reader *r, eqp_message *message)
 {
-    /* in units of a node; packed files count with their largest possible contents */
-    double most = (double)r->lines.size * (r->lines.packed ? MOST_PACKING : 1);
+    double most = (double)r->lines.text.source.size; /* bytes; packed files count with their largest contents */
+    struct stat status;
 
-    r->header.bytes = r->lines.size;
+    r->header.bytes = stat(r->lines.path, &status) == 0 ? (int64_t)status.st_size : 0;
     for (int k = 1; k < r->header.nfiles; k++) {
-        struct stat status;
         char *path = NULL;
 
         EQP__CHECK(find_next(r, k, &path, message));
@@ -131,6 +130,7 @@ int eqp_paradis_open(const char *path, eqp_paradis_reader **reader, eqp_message 
     EQP__FAIL_IF(!path || !reader, EQP__SAY(message, EQP_ERR_ARGUMENT, "a network needs the name of a file"));
     eqp__c_locale_enter(&c);
     EQP_TRY(eqp_array_create(&r, 1, sizeof *r));
+    r->lines.text.source.fd = -1;
     EQP_TRY(find_first(path, &first, &r->base));
     EQP_TRY(eqp__lines_open(first, &r->lines, message));
     r->lines.need_newline = true;

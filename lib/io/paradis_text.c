@@ -12,55 +12,33 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
-
-enum { LINE_BYTES = 1 << 16 };
-
-/* Recognizes HDF5 by its first bytes. A read error here is met again later. */
-static int refuse_hdf5(int fd, const char *path, eqp_message *message)
-{
-    static const char signature[8] = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
-    char head[sizeof signature];
-
-    if (pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head || memcmp(head, signature, sizeof head) != 0) {
-        return EQP_OK;
-    }
-    eqp_message_set(message, "%s: is an HDF5 file, not text as ParaDiS writes it", path);
-    return EQP_ERR_FORMAT;
-}
 
 int eqp__lines_open(const char *path, eqp__lines *lines, eqp_message *message)
 {
-    eqp__lines l = {0};
-    int fd = -1;
-    int rc = eqp__file_open(path, &fd, &l.size, message);
+    eqp__lines l = {.text = {.source = {.fd = -1}}};
+    char head[4] = "";
+    int code;
 
-    rc = rc != EQP_OK ? rc : refuse_hdf5(fd, path, message);
-    rc = rc != EQP_OK ? rc : eqp__path_join(path, "", &l.path);
-    rc = rc != EQP_OK ? rc : eqp_array_create(&l.buffer, LINE_BYTES + 1, 1);
-    if (rc == EQP_OK) {
-        l.file = gzdopen(fd, "rb");
-        rc = l.file ? EQP_OK : EQP_ERR_MEMORY;
+    EQP_TRY(eqp__path_join(path, "", &l.path));
+    EQP_TRY(eqp__text_open(&l.text, l.path, -1, message));
+    if (l.text.source.size >= (int64_t)sizeof head) {
+        EQP_TRY(eqp__source_read(&l.text.source, head, sizeof head, 0, message));
     }
-    if (rc == EQP_OK) {
-        fd = -1; /* gzclose() closes it */
-        /* plain text passes unchanged */
-        l.packed = gzdirect(l.file) == 0;
-        *lines = l;
-    } else {
-        eqp__file_close(fd);
-        EQP__FREE(l.path, l.buffer);
+    if (memcmp(head, "\x89HDF", sizeof head) == 0) {
+        EQP_TRY(EQP__SAY(message, EQP_ERR_FORMAT, "%s: is an HDF5 file, not text as ParaDiS writes it", path));
     }
-    return eqp__explain(rc, path, message);
+    *lines = l;
+    return EQP_OK;
+done:
+    eqp__lines_close(&l);
+    return eqp__explain(code, path, message);
 }
 
 void eqp__lines_close(eqp__lines *lines)
 {
-    if (lines->file) {
-        (void)gzclose(lines->file);
-    }
-    EQP__FREE(lines->path, lines->buffer, lines->kept);
-    *lines = (eqp__lines){0};
+    eqp__text_close(&lines->text);
+    EQP__FREE(lines->path, lines->kept);
+    *lines = (eqp__lines){.text = {.source = {.fd = -1}}};
 }
 
 int eqp__lines_refuse(const eqp__lines *lines, int code, eqp_message *message, const char *format, ...)
@@ -71,56 +49,8 @@ int eqp__lines_refuse(const eqp__lines *lines, int code, eqp_message *message, c
     va_start(arguments, format);
     (void)vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    eqp_message_set(message, "%s: line %lld: %s", lines->path, (long long)lines->line, what);
+    eqp_message_set(message, "%s: line %lld: %s", lines->path, (long long)lines->text.line, what);
     return code;
-}
-
-/* zlib's text may begin with a name that is not the file's, so it is not shown. */
-static int fetch(eqp__lines *l, eqp_message *message)
-{
-    int got, code = Z_OK;
-
-    memmove(l->buffer, l->buffer + l->begin, l->end - l->begin);
-    l->end -= l->begin;
-    l->begin = 0;
-    got = gzread(l->file, l->buffer + l->end, (unsigned)(LINE_BYTES - l->end));
-    (void)gzerror(l->file, &code);
-    EQP__FAIL_IF(code == Z_MEM_ERROR, eqp__explain(EQP_ERR_MEMORY, l->path, message));
-    EQP__FAIL_IF(code == Z_ERRNO, EQP__SAY(message, EQP_ERR_IO, "%s: %s", l->path, strerror(errno)));
-    EQP__FAIL_IF(got < 0 || (code != Z_OK && code != Z_STREAM_END),
-                 EQP__SAY(message, EQP_ERR_FORMAT, "%s: the packed data %s behind line %lld", l->path,
-                          code == Z_BUF_ERROR ? "are truncated" : "are damaged", (long long)l->line));
-    l->end += (size_t)got;
-    l->ended = got == 0;
-    return EQP_OK;
-}
-
-/* The next line of any kind, zero-terminated; NULL at the end of the file. */
-static int next_line(eqp__lines *l, char **text, eqp_message *message)
-{
-    char *stop = memchr(l->buffer + l->begin, '\n', l->end - l->begin);
-    size_t length;
-
-    while (!stop && !l->ended && l->end - l->begin < LINE_BYTES) {
-        EQP__CHECK(fetch(l, message));
-        stop = memchr(l->buffer, '\n', l->end);
-    }
-    if (l->begin == l->end) {
-        *text = NULL;
-        return EQP_OK;
-    }
-    l->line++;
-    EQP__FAIL_IF(!stop && !l->ended,
-                 eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "is longer than %d bytes", LINE_BYTES - 1));
-    length = stop ? (size_t)(stop - l->buffer) - l->begin : l->end - l->begin;
-    *text = l->buffer + l->begin;
-    (*text)[length] = '\0';
-    l->begin += length + (stop ? 1 : 0);
-    EQP__FAIL_IF(memchr(*text, '\0', length),
-                 eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "holds a zero byte: damaged, or no text"));
-    EQP__FAIL_IF(!stop && l->need_newline,
-                 eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "ends without a newline: truncated?"));
-    return EQP_OK;
 }
 
 /* Cuts off the comment. Strings may contain the comment sign. */
@@ -167,11 +97,15 @@ static int keep_line(eqp__lines *l, const char *text, eqp_message *message)
 int eqp__lines_next(eqp__lines *lines, char **text, eqp_message *message)
 {
     for (;;) {
-        int rc = next_line(lines, text, message);
+        eqp__text_line line;
 
-        if (rc != EQP_OK || !*text) {
-            return rc;
+        EQP__CHECK(eqp__text_next(&lines->text, &line, message));
+        *text = line.text;
+        if (!*text) {
+            return EQP_OK;
         }
+        EQP__FAIL_IF(!line.ended && lines->need_newline,
+                     eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "ends without a newline: truncated?"));
         if (strncmp(*text, EQP__VELOCITY, sizeof EQP__VELOCITY - 1) == 0) {
             (void)snprintf(lines->velocity, sizeof lines->velocity, "%s", *text + sizeof EQP__VELOCITY - 1);
         }
@@ -265,20 +199,20 @@ static int take_values(const eqp__lines *l, char *p, eqp__statement *s, bool *cl
 }
 
 /* True if the next line that is neither blank nor a comment begins a list. The line is not consumed. */
-static int list_follows(eqp__lines *l, bool *follows, eqp_message *message)
+static int list_follows(eqp__text *t, bool *follows, eqp_message *message)
 {
     for (;;) {
-        size_t at = l->begin;
+        size_t at = t->begin;
 
-        while (at < l->end && (isspace((unsigned char)l->buffer[at]) || l->buffer[at] == '#')) {
-            const char *stop = l->buffer[at] == '#' ? memchr(l->buffer + at, '\n', l->end - at) : l->buffer + at + 1;
-            at = stop ? (size_t)(stop - l->buffer) : l->end;
+        while (at < t->end && (isspace((unsigned char)t->buffer[at]) || t->buffer[at] == '#')) {
+            const char *stop = t->buffer[at] == '#' ? memchr(t->buffer + at, '\n', t->end - at) : t->buffer + at + 1;
+            at = stop ? (size_t)(stop - t->buffer) : t->end;
         }
-        if (at < l->end || l->ended || l->end - l->begin >= LINE_BYTES) {
-            *follows = at < l->end && l->buffer[at] == '[';
+        if (at < t->end || eqp__text_is_fetched(t)) {
+            *follows = at < t->end && t->buffer[at] == '[';
             return EQP_OK;
         }
-        EQP__CHECK(fetch(l, message));
+        EQP__CHECK(eqp__text_fetch(t, message));
     }
 }
 
@@ -296,7 +230,7 @@ int eqp__statement_read(eqp__lines *lines, char *text, eqp__statement *statement
     memcpy(statement->key, text, length);
     p = skip_blanks(p + 1);
     if (*p == '\0') {
-        EQP__CHECK(list_follows(lines, &follows, message));
+        EQP__CHECK(list_follows(&lines->text, &follows, message));
         EQP__CHECK(follows ? eqp__lines_next(lines, &p, message) : EQP_OK);
         p = follows ? p : statement->value[0]; /* empty; the text may have moved */
     }

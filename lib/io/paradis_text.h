@@ -3,14 +3,10 @@
 #ifndef EQP_IO_PARADIS_TEXT_H
 #define EQP_IO_PARADIS_TEXT_H
 
+#include "io/text.h"
+
 #include <equipoise/more/base.h>
 #include <equipoise/more/io.h>
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <zlib.h>
 
 /** Checks a node without the rest of the network: it names every neighbour once and not itself; its Burgers vectors
  * are nonzero; they sum to 0 (within 1e-3 of the largest) if it is free (constraint 0) and has two arms or more; and
@@ -26,14 +22,8 @@ int eqp__paradis_check_node(const eqp_paradis_node *node, const eqp_paradis_arm 
 
 typedef struct eqp__lines {
     char *path; /* owned */
-    gzFile file;
-    int64_t size;      /* bytes on the disk */
-    bool packed;       /* with gzip */
+    eqp__text text;
     bool need_newline; /* true: a last line without newline is refused */
-    int64_t line;      /* number of the last line returned, from 1 */
-    char *buffer;      /* owned */
-    size_t begin, end; /* fetched and not yet returned */
-    bool ended;        /* true: nothing is left to fetch */
     bool keeps;        /* true: lines that eqp__lines_next() returns are also appended to `kept` */
     char *kept;        /* [nkept + 1] owned, NULL: none */
     int64_t nkept, kept_room;

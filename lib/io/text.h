@@ -63,8 +63,11 @@ typedef struct eqp__layout {
 /* text_lines.c. size: as for eqp__source_open(). */
 int eqp__text_open(eqp__text *text, const char *path, int64_t size, eqp_message *message);
 void eqp__text_close(eqp__text *text);
+/* Fetches more bytes behind those that were not returned; none at the end of the file. */
+int eqp__text_fetch(eqp__text *text, eqp_message *message);
 /* Moves to the line at offset; line: its number, from 0. */
 void eqp__text_seek(eqp__text *text, int64_t offset, int64_t line);
+bool eqp__text_is_fetched(const eqp__text *text); /* true: the buffer holds the rest of the file, or is full */
 /* The next line of any kind, valid until the next call; or the next line that is neither blank nor a comment. */
 int eqp__text_next(eqp__text *text, eqp__text_line *found, eqp_message *message);
 int eqp__text_next_data(eqp__text *text, eqp__text_line *found, eqp_message *message);

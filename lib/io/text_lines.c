@@ -35,7 +35,7 @@ int eqp__text_refuse(const eqp__text *text, const char *what, eqp_message *messa
     return EQP__SAY(message, EQP_ERR_FORMAT, "%s: line %lld: %s", text->source.path, (long long)text->line, what);
 }
 
-static int fetch(eqp__text *t, eqp_message *message)
+int eqp__text_fetch(eqp__text *t, eqp_message *message)
 {
     size_t room, bytes;
 
@@ -50,6 +50,11 @@ static int fetch(eqp__text *t, eqp_message *message)
     return EQP_OK;
 }
 
+bool eqp__text_is_fetched(const eqp__text *t)
+{
+    return t->offset >= t->source.size || t->end - t->begin >= LINE_BYTES;
+}
+
 int eqp__text_next(eqp__text *t, eqp__text_line *found, eqp_message *message)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* that spreadsheets put before UTF-8 */
@@ -57,7 +62,7 @@ int eqp__text_next(eqp__text *t, eqp__text_line *found, eqp_message *message)
     size_t length;
 
     if (!stop && t->offset < t->source.size) {
-        EQP__CHECK(fetch(t, message));
+        EQP__CHECK(eqp__text_fetch(t, message));
         stop = memchr(t->buffer, '\n', t->end);
     }
     if (t->begin == t->end) {
