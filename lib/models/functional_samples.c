@@ -5,7 +5,6 @@
 #include <equipoise/more/models.h>
 
 #include <float.h>
-#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -166,40 +165,6 @@ void eqp_functional_samples_free(eqp_functional_samples *samples)
     if (samples) {
         EQP__FREE(samples->x, samples->t, samples->slope, samples);
     }
-}
-
-/* Shares of nodes of several speeds, and measures of their balance. */
-
-static int count_nodes(int ntypes, const eqp_functional_type *type, eqp_functional_plan *plan)
-{
-    eqp_functional_plan p = {0};
-
-    EQP__FAIL_IF(ntypes < 1 || !type, EQP_ERR_ARGUMENT);
-    for (int j = 0; j < ntypes; j++) {
-        EQP__FAIL_IF(type[j].count < 0 || !(type[j].speed > 0) || !isfinite(type[j].speed), EQP_ERR_ARGUMENT);
-        EQP__FAIL_IF(type[j].count > INT_MAX - p.nodes, EQP_ERR_OVERFLOW);
-        p.nodes += type[j].count;
-        p.speedup += type[j].count * type[j].speed;
-    }
-    EQP__FAIL_IF(p.nodes == 0, EQP_ERR_ARGUMENT);
-    *plan = p;
-    return isfinite(p.speedup) ? EQP_OK : EQP_ERR_ARGUMENT;
-}
-
-int eqp_functional_types(int ntypes, const eqp_functional_type *type, double total, double *share,
-                         eqp_functional_plan *plan)
-{
-    eqp_functional_plan p;
-
-    EQP__CHECK(plan ? count_nodes(ntypes, type, &p) : EQP_ERR_ARGUMENT);
-    EQP__FAIL_IF(!(total >= 0) || !isfinite(total), EQP_ERR_DATA);
-    p.interval = total / p.speedup;
-    p.all = p.nodes * p.interval;
-    for (int j = 0; share && j < ntypes; j++) {
-        share[j] = type[j].count * p.interval;
-    }
-    *plan = p;
-    return EQP_OK;
 }
 
 int eqp_functional_efficiency(int n, const double *time, double *inefficiency, double *efficiency)

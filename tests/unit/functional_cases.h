@@ -46,9 +46,4 @@ static inline void check_shares(const eqp_functional_time *time, int nnodes, con
     }
 }
 
-static inline double diagonal_density(const void *user, const double x[3])
-{
-    return *(const double *)user * (x[0] + x[1]);
-}
-
 #endif

@@ -26,9 +26,8 @@
  * node finishes at the same moment. Cuts are roots of that function. Pure: no MPI.
  *
  * t(x) is the *cumulative* time: the time of the domain from its low end to x. It may come from a callback, from an
- * analytic family (fitted to samples or not), from samples, or from a density of time over a domain of two or three
- * dimensions, summed across the direction of the cuts. A constant factor has no effect. Nodes are ranks, threads or
- * machines; `speed` gives their relative speeds.
+ * analytic family (fitted to samples or not), or from samples. A constant factor has no effect. Nodes are ranks, threads
+ * or machines; `speed` gives their relative speeds.
  *
  * Source: the paper on functional load balancing in the CUG 1996 Fall Proceedings; its equations, sections and
  * appendices are named below.
@@ -314,59 +313,11 @@ eqp_functional_time eqp_functional_samples_time(const eqp_functional_samples *sa
 /** Frees; NULL is legal. */
 void eqp_functional_samples_free(eqp_functional_samples *samples);
 
-/** Nodes of one kind. */
-typedef struct eqp_functional_type {
-    int count;    /**< nodes, >= 0 */
-    double speed; /**< R: the time of a node of speed 1 divided by the time of these nodes, for the same work; > 0 */
-} eqp_functional_type;
-
-/** Times of a heterogeneous machine (section 4). */
-typedef struct eqp_functional_plan {
-    double interval; /**< time of each node: total / speedup */
-    double all;      /**< interval times the number of nodes */
-    double speedup;  /**< relative to one node of speed 1: the sum of the speeds */
-    int nodes;       /**< number of nodes of all types */
-} eqp_functional_plan;
-
-/** Time of a program on nodes of several types that finish together. Local, O(ntypes).
- * \param[in]  type   [ntypes] at least one node in all (borrowed)
- * \param[in]  total  time on one node of speed 1, >= 0
- * \param[out] share  [ntypes] interval times the nodes of each type; NULL: not needed
- * \param[out] plan   the times
- * \return EQP_OK, EQP_ERR_ARGUMENT for invalid types, EQP_ERR_DATA for an invalid time, EQP_ERR_OVERFLOW */
-int eqp_functional_types(int ntypes, const eqp_functional_type *type, double total, double *share,
-                         eqp_functional_plan *plan);
-
 /** Load balance inefficiency (Tmax - Tavg) / Tmax (2) and efficiency, the rest (3): both in per cent. If all
  * times are 0, the nodes are balanced. Local, O(n).
  * \param[in]  time  [n] of each node, >= 0 (borrowed)
  * \return EQP_OK, EQP_ERR_ARGUMENT for n < 1, EQP_ERR_DATA for a time that is negative or not finite */
 int eqp_functional_efficiency(int n, const double *time, double *inefficiency, double *efficiency);
-
-/** Time per volume at a point of a domain, >= 0: p(V). */
-typedef double (*eqp_functional_density)(const void *user, const double x[3]);
-
-/** A box of one to three dimensions that is cut into slabs (section 5). */
-typedef struct eqp_functional_domain {
-    int dims;       /**< 1 to 3 */
-    double low[3];  /**< lower corner; the first `dims` count */
-    double high[3]; /**< upper corner, above it */
-    int direction;  /**< direction of the cuts, 0 to dims - 1; -1: the longest edge, where the cuts' faces are smallest
-                     */
-    int cells;      /**< pieces of each edge for the sums, >= 1, with four Gauss points each */
-} eqp_functional_domain;
-
-/** Integrates a density across a domain, which leaves t(x) of one direction. Exact for densities that are polynomials
- * of degree 1 along the cuts' direction and 7 across it in each cell. Local, O((4 cells)^dims), deterministic.
- * \param[in]  density    of time (borrowed)
- * \param[in]  user       passed to `density`
- * \param[out] direction  the direction used; NULL: not needed
- * \param[out] samples    t(x) from low[direction] to high[direction]; owned by the caller
- * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT for an invalid domain or more cells than doubles can resolve,
- *         EQP_ERR_DATA for a density that is negative or not finite, EQP_ERR_OVERFLOW for sums that are not finite,
- *         and as eqp_functional_samples_create() */
-int eqp_functional_reduce(eqp_functional_density density, const void *user, const eqp_functional_domain *domain,
-                          int *direction, eqp_functional_samples **samples);
 
 #ifdef __cplusplus
 }
