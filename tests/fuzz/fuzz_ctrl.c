@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fuzz.h"
 
-#include <equipoise/more/io.h>
+#include "../unit/contents.h"
 
 #include <math.h>
-#include <string.h>
 
 static void require_complete(eqp_paradis_control control)
 {
@@ -22,16 +21,6 @@ static void require_complete(eqp_paradis_control control)
     again = control;
     fuzz_require(eqp_paradis_control_complete(&again, NULL, NULL) == EQP_OK);
     fuzz_require(memcmp(&again, &control, sizeof again) == 0);
-}
-
-static void write_control(const char *path, const eqp_paradis_control *control)
-{
-    const eqp_paradis_header header = {.max = {1, 1, 1}};
-    eqp_paradis_writer *writer = NULL;
-
-    fuzz_require(eqp_paradis_write_begin("/dev/null", &header, 0, NULL, &writer, NULL) == EQP_OK);
-    fuzz_require(eqp_paradis_write_control(writer, path, control, NULL) == EQP_OK);
-    fuzz_require(eqp_paradis_write_finish(writer, NULL) == EQP_OK);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -56,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_require((nignored == 0) == (control.others == NULL));
     /* Writing waits for the disk, so only some inputs are written. */
     if (size % 4 == 0) {
-        write_control(path, &control);
+        fuzz_require(control_write(path, &control, NULL) == EQP_OK);
         fuzz_require(eqp_paradis_control_read(path, &again, &nignored, NULL, NULL) == EQP_OK);
         fuzz_require((control.others == NULL) == (again.others == NULL));
         fuzz_require(control.others == NULL || strcmp(control.others, again.others) == 0);

@@ -5,13 +5,6 @@
 
 #include "snapshot_files.h"
 
-#include <equipoise/more/base.h>
-#include <equipoise/more/io.h>
-
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 /* A line of three nodes with pinned ends. */
 #define HEADER_TEXT                                                                                                    \
     "dataFileVersion =   5\nnumFileSegments =   1\nminCoordinates = [\n  -1.0e+01\n  -10\n  -10.\n  ]\n"               \
@@ -39,20 +32,6 @@ static inline const char *replaced(const char *text, const char *old, const char
     return to;
 }
 
-typedef struct network {
-    eqp_paradis_header header;
-    int64_t n, narms, room_nodes, room_arms;
-    eqp_paradis_node *node;
-    eqp_paradis_arm *arm;
-} network;
-
-static inline void network_free(network *w)
-{
-    free(w->node);
-    free(w->arm);
-    *w = (network){0};
-}
-
 static inline int network_read(const char *path, int64_t most, network *w, eqp_message *message)
 {
     eqp_paradis_reader *reader = NULL;
@@ -70,15 +49,7 @@ static inline int network_read(const char *path, int64_t most, network *w, eqp_m
             break;
         }
         assert_true(b.n <= most);
-        rc = eqp_array_reserve(&w->node, &w->room_nodes, w->n + b.n, sizeof *w->node);
-        rc = rc != EQP_OK ? rc : eqp_array_reserve(&w->arm, &w->room_arms, w->narms + b.narms, sizeof *w->arm);
-        for (int64_t i = 0; rc == EQP_OK && i < b.n; i++) {
-            w->node[w->n] = b.node[i];
-            w->node[w->n++].first_arm += w->narms;
-        }
-        for (int64_t i = 0; rc == EQP_OK && i < b.narms; i++) {
-            w->arm[w->narms++] = b.arm[i];
-        }
+        rc = network_append(w, &b);
     }
     eqp_paradis_close(reader);
     if (rc != EQP_OK) {
@@ -99,53 +70,6 @@ static inline network network_good(const char *path, int64_t most)
     assert_string_equal(message.text, "unchanged");
     assert_int_equal(w.n, w.header.nnodes);
     return w;
-}
-
-static inline int network_write(const char *path, const network *w, eqp_message *message)
-{
-    eqp_paradis_writer *writer = NULL;
-    int rc = eqp_paradis_write_begin(path, &w->header, 0, NULL, &writer, message);
-
-    if (rc != EQP_OK) {
-        return rc;
-    }
-    for (int64_t i = 0; rc == EQP_OK && i < w->n; i++) {
-        rc = eqp_paradis_write_nodes(writer, 1, &w->node[i], w->arm, message);
-    }
-    if (rc != EQP_OK) {
-        eqp_paradis_write_discard(writer);
-        return rc;
-    }
-    return eqp_paradis_write_finish(writer, message);
-}
-
-/* Parameters as a run writes them, next to an empty network. */
-static inline int control_write(const char *path, const eqp_paradis_control *control, eqp_message *message)
-{
-    const eqp_paradis_header header = {.max = {1, 1, 1}};
-    eqp_paradis_writer *writer = NULL;
-    int rc = eqp_paradis_write_begin("/dev/null", &header, 0, NULL, &writer, message);
-
-    rc = rc != EQP_OK ? rc : eqp_paradis_write_control(writer, path, control, message);
-    if (rc == EQP_OK) {
-        return eqp_paradis_write_finish(writer, message);
-    }
-    eqp_paradis_write_discard(writer);
-    return rc;
-}
-
-static inline void network_same(const network *a, const network *b)
-{
-    assert_int_equal(a->n, b->n);
-    assert_int_equal(a->narms, b->narms);
-    assert_memory_equal(a->header.min, b->header.min, sizeof a->header.min);
-    assert_memory_equal(a->header.max, b->header.max, sizeof a->header.max);
-    for (int64_t i = 0; i < a->n; i++) {
-        assert_memory_equal(&a->node[i], &b->node[i], sizeof a->node[i]);
-    }
-    for (int64_t i = 0; i < a->narms; i++) {
-        assert_memory_equal(&a->arm[i], &b->arm[i], sizeof a->arm[i]);
-    }
 }
 
 /* A closed line of n free nodes whose numbers need all digits. */

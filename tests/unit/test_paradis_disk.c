@@ -56,20 +56,10 @@ static int write_series(const char *path, eqp_message *message)
 /* A network at `path` with its parameters next to it. */
 static int write_pair(const char *path, eqp_message *message)
 {
-    eqp_paradis_writer *writer = NULL;
     char ctrl[2100];
-    int rc = eqp_paradis_write_begin(path, &model_network()->header, 0, NULL, &writer, message);
 
     snprintf(ctrl, sizeof ctrl, "%s.ctrl", path);
-    rc = rc != EQP_OK ? rc : eqp_paradis_write_control(writer, ctrl, &eqp_paradis_control_defaults, message);
-    rc = rc != EQP_OK ? rc
-                      : eqp_paradis_write_nodes(writer, model_network()->n, model_network()->node, model_network()->arm,
-                                                message);
-    if (rc == EQP_OK) {
-        return eqp_paradis_write_finish(writer, message);
-    }
-    eqp_paradis_write_discard(writer);
-    return rc;
+    return network_write(path, model_network(), ctrl, &eqp_paradis_control_defaults, message);
 }
 
 static int write_some(int kind, const char *path, eqp_message *message)
@@ -78,7 +68,7 @@ static int write_some(int kind, const char *path, eqp_message *message)
     case PAIR:
         return write_pair(path, message);
     case DATA:
-        return network_write(path, model_network(), message);
+        return network_write(path, model_network(), NULL, NULL, message);
     case LINES:
         return write_lines(path, message);
     default:
