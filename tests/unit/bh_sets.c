@@ -157,7 +157,7 @@ void bh_set_tree(const bh_set *set, int leaf_size, bh_tree *tree)
 
 static bool in_one_cell(uint64_t a, uint64_t b, int level)
 {
-    return a / bh_set_span(level) == b / bh_set_span(level);
+    return a / bh_span(level) == b / bh_span(level);
 }
 
 /* First key of the coarsest cell that holds only the particles [first, last). */
@@ -169,7 +169,7 @@ static uint64_t own_cell(const bh_set *set, int64_t first, int64_t last)
                                       (last < set->n && in_one_cell(set->key[last], key, level)))) {
         level++;
     }
-    return key - key % bh_set_span(level);
+    return key - key % bh_span(level);
 }
 
 /* Possible cuts: the beginning of every small cell with a large parent. */

@@ -70,9 +70,4 @@ static inline void bh_parts_end(bh_part **parts)
     __attribute__((cleanup(bh_list_free))) bh_list name;                                                               \
     bh_list_init(&name)
 
-static inline uint64_t bh_set_span(int level)
-{
-    return (uint64_t)1 << (3 * (EQP_CURVE_BITS - level));
-}
-
 #endif

@@ -92,7 +92,7 @@ TEST(blocks_have_numbers_of_their_own_and_known_sizes)
     for (int level = 0; level <= EQP_CURVE_BITS; level++) {
         const uint64_t cells = (uint64_t)1 << (3 * level), places[] = {0, 1, cells - 2, cells - 1};
         for (int i = level == 0 ? 3 : 0; i < 4; i++) {
-            id[n] = bh_block_id(places[i] * bh_set_span(level), level);
+            id[n] = bh_block_id(places[i] * bh_span(level), level);
             assert_true((id[n] < 0) == (level == EQP_CURVE_BITS) && id[n] != 0);
             for (int64_t k = 0; k < n; k++) {
                 assert_true(id[k] != id[n]);

@@ -199,7 +199,7 @@ static void see(const bh_tree *tree, const bh_list *list, const bh_opened *tile,
 {
     const bh_cell *opened = &tree->cell[tile->cell >= 0 ? tile->cell : list->root];
     const int level = opened->level - (tile->cell < 0 && opened->level > 0);
-    const uint64_t key = bh__key_at_level(opened->key, level);
+    const uint64_t key = bh_key_at_level(opened->key, level);
     double centre[3];
     int64_t nsources = 0;
     for (int c = 0; c < tile->ncells; c++) {

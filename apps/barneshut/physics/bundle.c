@@ -308,13 +308,5 @@ int bh_bundle_open(bh_tree *tree, const void *data, size_t bytes, int64_t n, bh_
         !read_groups(from, (size_t)head.group_bytes, n, group)) {
         return EQP_ERR_FORMAT;
     }
-    from += head.group_bytes;
-    bytes -= (size_t)head.group_bytes;
-    while (bytes > 0) {
-        size_t size = 0;
-        EQP_CHECK(bh__block_graft(tree, from, bytes, &size));
-        from += size;
-        bytes -= size;
-    }
-    return EQP_OK;
+    return bh_let_graft_all(tree, -1, from + head.group_bytes, bytes - (size_t)head.group_bytes);
 }

@@ -217,8 +217,8 @@ bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *c
     int64_t left = cell->count;
     for (int c = 0; c < cell->nchild; c++) {
         const bh_cell *part = &child[c];
-        if (part->level != level || part->key != bh__key_at_level(part->key, level) || part->key < from ||
-            part->key - cell->key >= bh__span(cell->level)) {
+        if (part->level != level || part->key != bh_key_at_level(part->key, level) || part->key < from ||
+            part->key - cell->key >= bh_span(cell->level)) {
             return false;
         }
         const bool leaf = bh__is_leaf(tree, part->count, level);
@@ -226,7 +226,7 @@ bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *c
             part->nchild > 8 || leaf != (part->nchild == 0)) {
             return false;
         }
-        from = part->key + bh__span(level);
+        from = part->key + bh_span(level);
         left -= part->count;
     }
     bh_moments moments;

@@ -74,7 +74,7 @@ static bool below_fits(const bh_tree *tree, int64_t start)
         const bh_cell *cell = &tree->cell[stack[--depth]];
         if (cell->level < 0 || cell->level > EQP_CURVE_BITS || cell->nchild < 0 || cell->nchild > 8 ||
             cell->count < 1 || cell->home < -1 || cell->key >= EQP_CURVE_END ||
-            cell->key != bh__key_at_level(cell->key, cell->level) || cell->place != bh__place(cell->key, cell->level) ||
+            cell->key != bh_key_at_level(cell->key, cell->level) || cell->place != bh__place(cell->key, cell->level) ||
             bh__is_leaf(tree, cell->count, cell->level) != (cell->nchild == 0)) {
             return false;
         }
@@ -107,7 +107,7 @@ int bh_tree_check(const bh_tree *tree)
         if (!below_fits(tree, b) || cell->key < end || cell->first != first || cell->home < 0) {
             return EQP_ERR_INTERNAL;
         }
-        end = cell->key + bh__span(cell->level);
+        end = cell->key + bh_span(cell->level);
         first += cell->count;
     }
     EQP_CHECK(first != s->nlocal ? EQP_ERR_INTERNAL : EQP_OK);

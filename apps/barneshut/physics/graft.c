@@ -32,7 +32,7 @@ static int64_t find_cell(const bh_tree *tree, uint64_t key, int level, descent *
 {
     while (way->n > 0) {
         const bh_cell *last = &tree->cell[way->cell[way->n - 1]];
-        if (last->level <= level && bh__key_at_level(key, last->level) == last->key) {
+        if (last->level <= level && bh_key_at_level(key, last->level) == last->key) {
             break;
         }
         way->n--;
@@ -42,7 +42,7 @@ static int64_t find_cell(const bh_tree *tree, uint64_t key, int level, descent *
     }
     while (way->n > 0 && tree->cell[way->cell[way->n - 1]].level < level) {
         const bh_cell *cell = &tree->cell[way->cell[way->n - 1]];
-        const int64_t child = find_child(tree, cell, bh__key_at_level(key, cell->level + 1));
+        const int64_t child = find_child(tree, cell, bh_key_at_level(key, cell->level + 1));
         if (child < 0) {
             return -1;
         }
@@ -68,7 +68,7 @@ static bool read_family(bh_tree *tree, const bh_cell *cell, const unsigned char 
         if (eighth < 0 || eighth > 7) {
             return false;
         }
-        part->key = cell->key + (uint64_t)eighth * bh__span(level);
+        part->key = cell->key + (uint64_t)eighth * bh_span(level);
         part->place = bh__place_of_child(cell->place, level, octant[eighth]);
         if (!tree->bare) {
             bh__moments_complete(tree, part, &part->moments);
@@ -117,7 +117,7 @@ static bool lie_in(const bh_tree *tree, const bh_cell *leaf, int64_t first)
         uint64_t key;
         inside = isfinite(s->x[i]) && isfinite(s->y[i]) && isfinite(s->z[i]) &&
                  eqp_hilbert_keys(1, &s->x[i], &s->y[i], &s->z[i], tree->box.corner, tree->box.side, &key) == EQP_OK &&
-                 bh__key_at_level(key, leaf->level) == leaf->key;
+                 bh_key_at_level(key, leaf->level) == leaf->key;
     }
     return inside;
 }
@@ -193,14 +193,6 @@ static int graft_block(bh_tree *tree, int64_t number, int64_t parent, const void
                                          : graft_leaf(tree, number, parent, records);
 }
 
-int bh__block_graft(bh_tree *tree, const void *block, size_t bytes, size_t *size)
-{
-    int64_t number, parent;
-    descent way = {0};
-    EQP_CHECK(find_block(tree, block, bytes, &way, &number, &parent, size));
-    return graft_block(tree, number, parent, block);
-}
-
 int bh_let_graft(bh_tree *tree, int home, const void *block, size_t size)
 {
     int64_t number, parent;
@@ -221,7 +213,7 @@ int bh_let_graft_all(bh_tree *tree, int home, const void *blocks, size_t size)
         size_t bytes = 0;
         code = find_block(tree, at, size, &way, &number, &parent, &bytes);
         if (code == EQP_OK) {
-            code = tree->cell[number].home == home ? graft_block(tree, number, parent, at) : EQP_ERR_FORMAT;
+            code = home < 0 || tree->cell[number].home == home ? graft_block(tree, number, parent, at) : EQP_ERR_FORMAT;
         }
         at += bytes;
         size -= bytes;

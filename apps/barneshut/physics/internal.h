@@ -5,21 +5,8 @@
 
 #include "let.h"
 
-#include <equipoise/more/curve.h>
-
 /* A depth-first stack of cells never holds more: on each level an opened cell gives way to at most eight. */
 #define BH_STACK (8 * (EQP_CURVE_BITS + 1))
-
-/* Number of keys in a cell of this level: its keys are [key, key + span). */
-static inline uint64_t bh__span(int level)
-{
-    return (uint64_t)1 << (3 * (EQP_CURVE_BITS - level));
-}
-
-static inline uint64_t bh__key_at_level(uint64_t key, int level)
-{
-    return key & ~(bh__span(level) - 1);
-}
 
 /* bh_cell.place of the cell with this key and level. */
 uint64_t bh__place(uint64_t key, int level);
@@ -55,9 +42,6 @@ static inline bool bh__is_leaf(const bh_tree *tree, int64_t count, int level)
 /* First particles of a cell's eight children: the child at place w on the curve has [bound[w], bound[w + 1]), the cell
  * [first, end). O(log of their number). */
 void bh__split(const uint64_t *key, int64_t first, int64_t end, int level, int64_t bound[9]);
-
-/* First i in [first, end) with key[i] >= limit, or end. O(log of the distance). */
-int64_t bh__lower_bound(const uint64_t *key, int64_t first, int64_t end, uint64_t limit);
 
 /* Reserves room for that many in total; the contents stay. */
 int bh__cells_reserve(bh_tree *tree, int64_t ncells);
@@ -139,8 +123,5 @@ unsigned char *bh__block_pack(unsigned char *to, const bh_tree *tree, const bh_c
 
 /* The key and level of the cell with this block number; false if no cell has it. */
 bool bh__address_of(int64_t id, uint64_t *key, int *level);
-
-/* As bh_let_graft(), for the first block in these bytes, whatever the home of its cell. size: the block's bytes. */
-int bh__block_graft(bh_tree *tree, const void *block, size_t bytes, size_t *size);
 
 #endif

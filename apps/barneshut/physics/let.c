@@ -64,7 +64,7 @@ static int find_stops(bh_let *let)
         const int64_t c = stack[--depth];
         const int at = place[depth];
         const bh_cell *cell = &tree->cell[c], *next = &tree->cell[branch];
-        if (next->key - cell->key >= bh__span(cell->level)) {
+        if (next->key - cell->key >= bh_span(cell->level)) {
             continue; /* none of this rank's branches is in here */
         }
         EQP_CHECK(eqp_array_reserve(&let->stop, &capacity, let->nstops + 1, sizeof(*let->stop)));
@@ -198,7 +198,7 @@ static int mark_leaf(bh_let *let, int64_t branch, const bh_choice *choice)
     const bh_cell *leaf = &let->tree->cell[branch];
     const int level = leaf->level > 0 ? leaf->level - 1 : 0;
     double centre[3];
-    const uint64_t place = bh__place(bh__key_at_level(leaf->key, level), level);
+    const uint64_t place = bh__place(bh_key_at_level(leaf->key, level), level);
     bh__centre(&let->tree->box, place, level, bh__side(let->tree, level), centre);
     return choice->keep(choice->user, centre) ? add_want(let, branch) : EQP_OK;
 }

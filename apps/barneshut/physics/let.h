@@ -53,7 +53,8 @@ void bh_let_pack_block(const bh_let *let, int64_t block, void *bytes);
  * EQP_ERR_MEMORY, EQP_ERR_OVERFLOW as bh_tree_build(). */
 int bh_let_graft(bh_tree *tree, int home, const void *block, size_t size);
 
-/* The same for consecutive blocks without gaps; size: bytes of all. */
+/* The same for consecutive blocks without gaps; size: bytes of all. home: negative: any. Blocks before an invalid one
+ * stay. */
 int bh_let_graft_all(bh_tree *tree, int home, const void *blocks, size_t size);
 
 #endif

@@ -87,7 +87,7 @@ static unsigned char *put_family(unsigned char *to, const bh_tree *tree, const b
 {
     for (int64_t c = cell->child; c < cell->child + cell->nchild; c++) {
         const bh_cell *child = &tree->cell[c];
-        to = bh__pack_cell(to, tree, child, (int)((child->key - cell->key) / bh__span(child->level)));
+        to = bh__pack_cell(to, tree, child, (int)((child->key - cell->key) / bh_span(child->level)));
     }
     return to;
 }

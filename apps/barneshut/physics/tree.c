@@ -42,33 +42,11 @@ static void tree_clear(bh_tree *tree)
     tree->sources.nlocal = 0;
 }
 
-int64_t bh__lower_bound(const uint64_t *key, int64_t first, int64_t end, uint64_t limit)
-{
-    /* Gallops first: most runs are short. */
-    int64_t step = 1;
-    while (first + step < end && key[first + step] < limit) {
-        first += step;
-        step *= 2;
-    }
-    if (first + step < end) {
-        end = first + step;
-    }
-    while (first < end) {
-        const int64_t middle = first + (end - first) / 2;
-        if (key[middle] < limit) {
-            first = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
-    return first;
-}
-
 /* Seven interleaved binary searches. The number of steps depends only on the number of keys, and no branch depends on
  * the keys, which would be unpredictable. */
 void bh__split(const uint64_t *key, int64_t first, int64_t end, int level, int64_t bound[9])
 {
-    const uint64_t begin = bh__key_at_level(key[first], level), span = bh__span(level + 1);
+    const uint64_t begin = bh_key_at_level(key[first], level), span = bh_span(level + 1);
     int64_t at[8], n = end - first;
     for (int w = 0; w < 8; w++) {
         at[w] = first;
@@ -122,28 +100,11 @@ static int append_cell(bh_tree *tree, uint64_t key, int level, int home, int64_t
     return EQP_OK;
 }
 
-/* Keys ascend and lie in intervals, which ascend and are disjoint. */
-static int check_input(int64_t n, const uint64_t *key, int nintervals, const bh_interval *interval)
-{
-    uint64_t end = 0;
-    int64_t i = 0;
-    for (int k = 0; k < nintervals; k++) {
-        if (interval[k].begin < end || interval[k].end < interval[k].begin || interval[k].end > EQP_CURVE_END) {
-            return EQP_ERR_ARGUMENT;
-        }
-        end = interval[k].end;
-        for (; i < n && key[i] < end; i++) {
-            EQP_CHECK(key[i] < interval[k].begin || (i > 0 && key[i] < key[i - 1]) ? EQP_ERR_ARGUMENT : EQP_OK);
-        }
-    }
-    return i == n ? EQP_OK : EQP_ERR_ARGUMENT;
-}
-
 /* Level of the largest cell that begins at `key` and ends by `end`. */
 static int coarsest_level(uint64_t key, uint64_t end)
 {
     int level = EQP_CURVE_BITS;
-    while (level > 0 && bh__key_at_level(key, level - 1) == key && bh__span(level - 1) <= end - key) {
+    while (level > 0 && bh_key_at_level(key, level - 1) == key && bh_span(level - 1) <= end - key) {
         level--;
     }
     return level;
@@ -151,12 +112,12 @@ static int coarsest_level(uint64_t key, uint64_t end)
 
 static int append_branches(bh_tree *tree, int64_t n, const uint64_t *key, bh_interval interval, int rank)
 {
-    int64_t first = bh__lower_bound(key, 0, n, interval.begin);
+    int64_t first = bh_order_lower(n, key, interval.begin);
     uint64_t at = interval.begin;
     while (at < interval.end && first < n && key[first] < interval.end) {
         const int level = coarsest_level(at, interval.end);
-        const uint64_t next = at + bh__span(level);
-        const int64_t last = bh__lower_bound(key, first, n, next);
+        const uint64_t next = at + bh_span(level);
+        const int64_t last = first + bh_order_lower(n - first, key + first, next);
         EQP_CHECK(last > first ? append_cell(tree, at, level, rank, first, last - first) : EQP_OK);
         first = last;
         at = next;
@@ -178,7 +139,7 @@ static void divide(bh_tree *tree, const uint64_t *key, int64_t parent)
     cell->family = (int32_t)tree->nfamilies++;
     for (int w = 0; w < 8; w++) {
         if (bound[w + 1] > bound[w]) {
-            tree->cell[tree->ncells++] = (bh_cell){.key = begin + (uint64_t)w * bh__span(level),
+            tree->cell[tree->ncells++] = (bh_cell){.key = begin + (uint64_t)w * bh_span(level),
                                                    .place = bh__place_of_child(cell->place, level, octant[w]),
                                                    .level = level,
                                                    .home = cell->home,
@@ -225,14 +186,10 @@ static void take_places(bh_sources *sources, const double *x, const double *y, c
 int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *key, const double *x, const double *y,
                   const double *z, const double *m, int nintervals, const bh_interval *interval, int rank)
 {
-    const bool valid = n >= 0 && nintervals >= 0 && rank >= 0 && rank < BH_RANKS_MAX && tree->leaf_size >= 1 &&
-                       box->side > 0 && isfinite(box->side);
     int64_t nbranches;
     int code;
     tree_clear(tree);
-    EQP_TRY(valid ? EQP_OK : EQP_ERR_ARGUMENT);
     tree->box = *box;
-    EQP_TRY(check_input(n, key, nintervals, interval));
     EQP_TRY(bh__sources_reserve(&tree->sources, n));
     EQP_TRY(bh__cells_reserve(tree, n / tree->leaf_size * 4 + 8)); /* enough for most trees */
     tree->sources.n = n;
@@ -311,12 +268,12 @@ static int check_branches(const bh_tree *tree, int64_t nbranches, const bh_cell 
     for (int64_t b = 0; b < nbranches; b++) {
         const bh_cell *cell = &branch[b];
         if (cell->level < 0 || cell->level > EQP_CURVE_BITS || cell->key < end || cell->key >= EQP_CURVE_END ||
-            cell->key != bh__key_at_level(cell->key, cell->level) || cell->count < 1 || cell->home < 0 ||
+            cell->key != bh_key_at_level(cell->key, cell->level) || cell->count < 1 || cell->home < 0 ||
             bh__is_leaf(tree, cell->count, cell->level) != (cell->nchild == 0) || cell->nchild < 0 ||
             cell->nchild > 8) {
             return EQP_ERR_ARGUMENT;
         }
-        end = cell->key + bh__span(cell->level);
+        end = cell->key + bh_span(cell->level);
         if (cell->home == rank) {
             const bh_cell *mine = &tree->cell[own];
             if (own == tree->nbranches || mine->key != cell->key || mine->level != cell->level ||
@@ -366,9 +323,9 @@ static int divide_top(bh_tree *tree, int64_t parent, const bh_cell *branch, int 
     const int level = cell.level + 1;
     const int64_t child = tree->ncells, end = cell.first + cell.count;
     for (int64_t b = cell.first; b < end;) {
-        const uint64_t key = bh__key_at_level(branch[b].key, level);
+        const uint64_t key = bh_key_at_level(branch[b].key, level);
         int64_t last = b + 1;
-        while (last < end && branch[last].key - key < bh__span(level)) {
+        while (last < end && branch[last].key - key < bh_span(level)) {
             last++;
         }
         EQP_CHECK(append_cell(tree, key, level, -1, b, last - b));

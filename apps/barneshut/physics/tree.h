@@ -7,6 +7,8 @@
 #ifndef BH_TREE_H
 #define BH_TREE_H
 
+#include <equipoise/more/curve.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,6 +24,18 @@
 /* While the tree keeps its cells, particles may leave a cell's cube by this share of its side along any axis; beyond
  * that the cell no longer acts as one body. Criteria keep all targets farther away. */
 #define BH_DRIFT_REACH 0.1
+
+/* Number of keys in a cell of this level: its keys are [key, key + span). */
+static inline uint64_t bh_span(int level)
+{
+    return (uint64_t)1 << (3 * (EQP_CURVE_BITS - level));
+}
+
+/* First key of the cell of this level that holds a key. */
+static inline uint64_t bh_key_at_level(uint64_t key, int level)
+{
+    return key & ~(bh_span(level) - 1);
+}
 
 /* The root cube. Its side is a power of two and its corner a multiple of a quarter of it, so that it seldom changes
  * while particles drift. It is a function of the particles' bounds only. */
@@ -127,9 +141,9 @@ void bh_tree_init(bh_tree *tree, int leaf_size);
 void bh_tree_free(bh_tree *tree);
 
 /* Builds the cells below this rank's branches. Replaces the tree's contents, even on error, but reuses its memory. key
- * [n] ascending; x, y, z, m [n] in the same order (copied into sources). Intervals: disjoint, ascending; every key must
- * lie in one. rank: 0 to BH_RANKS_MAX - 1. Local, O(n + cells). EQP_ERR_ARGUMENT for input that breaks these rules,
- * EQP_ERR_OVERFLOW for more than 2^31 - 1 cells or particles. */
+ * [n] ascending; x, y, z, m [n] in the same order (copied into sources). Intervals: disjoint, ascending; every key
+ * lies in one. rank: 0 to BH_RANKS_MAX - 1. Local, O(n + cells). EQP_ERR_OVERFLOW for more than 2^31 - 1 cells or
+ * particles. */
 int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *key, const double *x, const double *y,
                   const double *z, const double *m, int nintervals, const bh_interval *interval, int rank);
 

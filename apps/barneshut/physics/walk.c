@@ -133,7 +133,7 @@ static int put_leaf(const bh__walker *w, int64_t number, bh_list *list)
 static int above_root(const bh_cell *root, uint64_t *key)
 {
     const int level = root->level > 0 ? root->level - 1 : 0;
-    *key = bh__key_at_level(root->key, level);
+    *key = bh_key_at_level(root->key, level);
     return level;
 }
 

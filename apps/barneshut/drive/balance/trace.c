@@ -27,17 +27,12 @@ typedef struct tracing {
     bool waits;     /* the current share needs cells of another part */
 } tracing;
 
-static uint64_t cell_end(uint64_t key, int level)
-{
-    return key + ((uint64_t)1 << 3 * (EQP_CURVE_BITS - level));
-}
-
 /* The part below whose branches a cell lies; NOWHERE for the top. */
 static int home_of(const tracing *t, uint64_t key, int level)
 {
     const int64_t i = bh_homes_find(&t->homes, key);
 
-    return cell_end(key, level) <= t->homes.begin[i + 1] ? t->homes.rank[i] : NOWHERE;
+    return key + bh_span(level) <= t->homes.begin[i + 1] ? t->homes.rank[i] : NOWHERE;
 }
 
 /* Declares a cell's block, and its share of the common top if it is a branch. */

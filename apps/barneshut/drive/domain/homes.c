@@ -20,59 +20,48 @@ void bh_homes_free(bh_homes *homes)
     *homes = (bh_homes){0};
 }
 
-typedef struct placed_run {
-    bh_home_run run;
-    int64_t place;
-} placed_run;
-
-static int compare_runs(const void *a, const void *b)
-{
-    const placed_run *first = a, *second = b;
-
-    if (first->run.begin != second->run.begin) {
-        return first->run.begin < second->run.begin ? -1 : 1;
-    }
-    return (first->place > second->place) - (first->place < second->place);
-}
-
-/* Keeps the last of the sorted runs at each key and joins neighbours of one rank. */
-static int64_t join_runs(int64_t n, const placed_run *runs, uint64_t *begin, int *rank)
+/* Removes empty intervals and joins neighbours of one rank. */
+static void close_up(bh_homes *homes)
 {
     int64_t kept = 0;
 
-    for (int64_t i = 0; i < n; i++) {
-        const bh_home_run *run = &runs[i].run;
-        if ((i + 1 < n && runs[i + 1].run.begin == run->begin) || (kept > 0 && rank[kept - 1] == run->rank)) {
-            continue;
+    for (int64_t i = 0; i < homes->n; i++) {
+        const bool empty = i + 1 < homes->n && homes->begin[i + 1] == homes->begin[i];
+        if (!empty && (kept == 0 || homes->rank[kept - 1] != homes->rank[i])) {
+            homes->begin[kept] = kept == 0 ? 0 : homes->begin[i];
+            homes->rank[kept++] = homes->rank[i];
         }
-        begin[kept] = kept == 0 ? 0 : run->begin;
-        rank[kept++] = (int)run->rank;
     }
-    begin[kept] = EQP_CURVE_END;
-    return kept;
+    homes->begin[kept] = EQP_CURVE_END;
+    homes->n = kept;
 }
 
 int bh_homes_set(bh_homes *homes, int64_t n, const bh_home_run *runs)
 {
-    placed_run *sorted = NULL;
-    bh_homes made = {0};
+    bh_homes made = {.n = n};
+    int64_t *place, *order;
     int code;
 
-    EQP_TRY(eqp_array_create(&sorted, n, sizeof *sorted));
     EQP_TRY(eqp_array_create(&made.begin, n + 1, sizeof *made.begin));
     EQP_TRY(eqp_array_create(&made.rank, n, sizeof *made.rank));
     EQP_TRY(eqp_array_create(&made.count, n * LEVELS + 1, sizeof *made.count));
+    place = made.count;
+    order = place + n;
     for (int64_t i = 0; i < n; i++) {
-        sorted[i] = (placed_run){runs[i], i};
+        made.begin[i] = runs[i].begin;
+        place[i] = i;
     }
-    qsort(sorted, (size_t)n, sizeof *sorted, compare_runs);
-    made.n = join_runs(n, sorted, made.begin, made.rank);
+    EQP_TRY(bh_order(n, made.begin, place, order));
+    for (int64_t i = 0; i < n; i++) {
+        made.begin[i] = runs[order[i]].begin;
+        made.rank[i] = (int)runs[order[i]].rank;
+    }
+    close_up(&made);
     bh_homes_free(homes);
     *homes = made;
     made = (bh_homes){0};
 done:
     bh_homes_free(&made);
-    free(sorted);
     return code;
 }
 
@@ -117,27 +106,17 @@ int bh_homes_intervals(const bh_homes *homes, int rank, int *n, bh_interval **in
     return EQP_OK;
 }
 
-static uint64_t cell_size(int level)
-{
-    return (uint64_t)1 << (3 * (EQP_CURVE_BITS - level));
-}
-
-static uint64_t cell_start(uint64_t key, int level)
-{
-    return key & ~(cell_size(level) - 1);
-}
-
 /* Counts this rank's particles in each cell that a boundary divides; a cell that begins at the boundary is not
  * divided. */
 static void count_divided(const bh_homes *homes, int64_t n, const uint64_t *keys, int64_t *count)
 {
     for (int64_t b = 1; b < homes->n; b++) {
         for (int level = 0; level < LEVELS; level++) {
-            uint64_t start = cell_start(homes->begin[b], level);
+            uint64_t start = bh_key_at_level(homes->begin[b], level);
             int64_t *here = &count[(b - 1) * LEVELS + level];
             *here = start == homes->begin[b]
                         ? 0
-                        : bh_order_lower(n, keys, start + cell_size(level)) - bh_order_lower(n, keys, start);
+                        : bh_order_lower(n, keys, start + bh_span(level)) - bh_order_lower(n, keys, start);
         }
     }
 }
@@ -145,7 +124,7 @@ static void count_divided(const bh_homes *homes, int64_t n, const uint64_t *keys
 static uint64_t snapped(uint64_t boundary, const int64_t count[LEVELS], int64_t limit)
 {
     for (int level = 0; level < LEVELS; level++) {
-        uint64_t start = cell_start(boundary, level);
+        uint64_t start = bh_key_at_level(boundary, level);
         if (start == boundary) {
             break;
         }
@@ -154,22 +133,6 @@ static uint64_t snapped(uint64_t boundary, const int64_t count[LEVELS], int64_t 
         }
     }
     return boundary;
-}
-
-/* Removes empty intervals and joins neighbours of one rank. */
-static void close_up(bh_homes *homes)
-{
-    int64_t kept = 0;
-
-    for (int64_t i = 0; i < homes->n; i++) {
-        const bool empty = i + 1 < homes->n && homes->begin[i + 1] == homes->begin[i];
-        if (!empty && (kept == 0 || homes->rank[kept - 1] != homes->rank[i])) {
-            homes->begin[kept] = kept == 0 ? 0 : homes->begin[i];
-            homes->rank[kept++] = homes->rank[i];
-        }
-    }
-    homes->begin[kept] = EQP_CURVE_END;
-    homes->n = kept;
 }
 
 int bh_homes_snap(bh_homes *homes, MPI_Comm comm, int code, int64_t n, const uint64_t *keys, int64_t limit)

@@ -152,136 +152,90 @@ static int collect_requests(const bh_tree *tree, int me, int nranks, bh_tasks *t
 /* A rank that receives the cells it needs for a group. */
 typedef struct due {
     int asker;
-    int64_t request; /* number of the request: arrived ones first, then this rank's own */
+    int64_t place; /* in the list, before it is sorted */
+    bh_request request;
 } due;
 
 typedef struct due_list {
     int64_t n, capacity;
     due *due;
+    int *rank; /* [ranks] scratch */
 } due_list;
 
-static int add_dues(due_list *list, int64_t request, int n, const int *rank, int me)
+static int compare_dues(const void *a, const void *b)
 {
+    const due *p = a, *q = b;
+
+    return p->asker != q->asker ? (p->asker > q->asker) - (p->asker < q->asker)
+                                : (p->place > q->place) - (p->place < q->place);
+}
+
+/* All other ranks that compute some of a request's group. */
+static int add_dues(due_list *list, const bh_request *request, int me, int nranks, const eqp_map *map)
+{
+    const int n = eqp_map_ranks(map, request->tag, nranks, list->rank);
+
     EQP_CHECK(eqp_array_reserve(&list->due, &list->capacity, list->n + n, sizeof *list->due));
-
     for (int i = 0; i < n; i++) {
-        if (rank[i] != me) {
-            list->due[list->n++] = (due){rank[i], request};
+        if (list->rank[i] != me) {
+            list->due[list->n] = (due){list->rank[i], list->n, *request};
+            list->n++;
         }
     }
     return EQP_OK;
 }
 
-/* Sorts by rank; requests of a rank keep their order. */
-static int sort_dues(due_list *list, int nranks)
+/* The ranks to answer, for requests that arrived and then this rank's own to itself; sorted by rank, for marking. */
+static int find_dues(const bh_parcels *came, size_t bytes, const bh_tasks *tasks, int me, int nranks,
+                     const eqp_map *map, due_list *list)
 {
-    int64_t *next = NULL;
-    due *sorted = NULL;
-    int code;
-
-    EQP_TRY(eqp_array_create(&next, nranks + 1, sizeof *next));
-    EQP_TRY(eqp_array_create(&sorted, list->n, sizeof *sorted));
-    for (int64_t i = 0; i < list->n; i++) {
-        next[list->due[i].asker + 1]++;
-    }
-    for (int r = 0; r < nranks; r++) {
-        next[r + 1] += next[r];
-    }
-    for (int64_t i = 0; i < list->n; i++) {
-        sorted[next[list->due[i].asker]++] = list->due[i];
-    }
-    free(list->due);
-    list->due = sorted;
-    list->capacity = list->n;
-    sorted = NULL;
-done:
-    free(next);
-    free(sorted);
-    return code;
-}
-
-/* Requests that arrived, then this rank's own requests to itself. */
-typedef struct asked {
-    int64_t n;
-    const unsigned char **at; /* [n] */
-    size_t bytes;             /* of each */
-    const bh_tasks *tasks;
-} asked;
-
-static bh_request request_of(const asked *in, int64_t i)
-{
-    bh_request request = {.tag = 0};
-
-    if (i >= in->n) {
-        return request_for(in->tasks, in->tasks->sent_group[i - in->n]);
-    }
-    memcpy(&request, in->at[i], in->bytes);
-    return request;
-}
-
-static int list_asked(asked *in, const bh_parcels *came)
-{
-    const int64_t npieces = bh_parcels_pieces(came);
-    int64_t n = 0;
-
-    for (int64_t i = 0; i < npieces; i++) {
-        const int64_t bytes = bh_parcels_piece(came, i).bytes;
-        EQP_CHECK(bytes % (int64_t)in->bytes != 0 ? EQP_ERR_FORMAT : EQP_OK);
-        n += bytes / (int64_t)in->bytes;
-    }
-    EQP_CHECK(eqp_array_create(&in->at, n, sizeof *in->at));
-    for (int64_t i = 0; i < npieces; i++) {
+    EQP_CHECK(eqp_array_create(&list->rank, nranks, sizeof *list->rank));
+    for (int64_t i = 0; i < bh_parcels_pieces(came); i++) {
         const bh_piece piece = bh_parcels_piece(came, i);
-        for (int64_t at = 0; at < piece.bytes; at += (int64_t)in->bytes) {
-            in->at[in->n++] = piece.data + at;
+        EQP_CHECK(piece.bytes % (int64_t)bytes != 0 ? EQP_ERR_FORMAT : EQP_OK);
+        for (int64_t at = 0; at < piece.bytes; at += (int64_t)bytes) {
+            bh_request request = {.tag = 0};
+            memcpy(&request, piece.data + at, bytes);
+            EQP_CHECK(add_dues(list, &request, me, nranks, map));
         }
+    }
+    for (int64_t s = 0; s < tasks->nsent; s++) {
+        const bh_request request = request_for(tasks, tasks->sent_group[s]);
+        EQP_CHECK(add_dues(list, &request, me, nranks, map));
+    }
+    if (list->n > 0) {
+        qsort(list->due, (size_t)list->n, sizeof *list->due, compare_dues);
     }
     return EQP_OK;
 }
 
-/* The ranks to answer: for each request all that compute some of its group. Sorted by rank, for marking. */
-static int find_dues(const asked *in, int me, int nranks, const eqp_map *map, due_list *list)
+static int mark(bh_let *let, const due *of, const bh_mac *mac, const eqp_map *map)
 {
-    int *rank = NULL;
-    int code = eqp_array_create(&rank, nranks, sizeof *rank);
+    bh_group group = {.accel = of->request.accel};
+    bh_tile_choice choice;
 
-    for (int64_t i = 0; i < in->n + in->tasks->nsent && code == EQP_OK; i++) {
-        const bh_request request = request_of(in, i);
-        code = add_dues(list, i, eqp_map_ranks(map, request.tag, nranks, rank), rank, me);
-    }
-    code = code == EQP_OK ? sort_dues(list, nranks) : code;
-    free(rank);
-    return code;
+    memcpy(group.lo, of->request.lo, sizeof group.lo);
+    memcpy(group.hi, of->request.hi, sizeof group.hi);
+    return bh_let_mark(let, of->asker, &group, mac, bh_tile_choose(&choice, map, of->request.tag, of->asker, &group));
 }
 
-static int mark(const bh_tree *tree, const asked *in, const due_list *dues, const bh_mac *mac, const eqp_map *map,
-                bh_let **let, bh_let_blocks *blocks)
+static int answer(const bh_tree *tree, MPI_Comm comm, const bh_parcels *came, const bh_tasks *tasks, const bh_mac *mac,
+                  const eqp_map *map, bh_let **let, bh_let_blocks *blocks)
 {
-    EQP_CHECK(bh_let_create(tree, let));
-    for (int64_t i = 0; i < dues->n; i++) {
-        const bh_request request = request_of(in, dues->due[i].request);
-        const int asker = dues->due[i].asker;
-        bh_group group = {.accel = request.accel};
-        bh_tile_choice choice;
-        memcpy(group.lo, request.lo, sizeof group.lo);
-        memcpy(group.hi, request.hi, sizeof group.hi);
-        EQP_CHECK(bh_let_mark(*let, asker, &group, mac, bh_tile_choose(&choice, map, request.tag, asker, &group)));
-    }
-    return bh_let_blocks_get(*let, blocks);
-}
-
-static int answer(const bh_tree *tree, MPI_Comm comm, const asked *in, const bh_mac *mac, const eqp_map *map,
-                  bh_let **let, bh_let_blocks *blocks)
-{
-    due_list dues = {0};
+    due_list list = {0};
     int me, nranks, code;
 
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &nranks);
-    EQP_TRY(find_dues(in, me, nranks, map, &dues));
-    EQP_TRY(mark(tree, in, &dues, mac, map, let, blocks));
+    EQP_TRY(find_dues(came, (size_t)bh_request_bytes(mac), tasks, me, nranks, map, &list));
+    EQP_TRY(bh_let_create(tree, let));
+    for (int64_t i = 0; i < list.n; i++) {
+        EQP_TRY(mark(*let, &list.due[i], mac, map));
+    }
+    EQP_TRY(bh_let_blocks_get(*let, blocks));
 done:
-    free(dues.due);
+    free(list.rank);
+    free(list.due);
     return code;
 }
 
@@ -297,12 +251,10 @@ static int send_ghosts(bh_fetch *fetch, bh_messengers *m, const eqp_exchange_pla
 {
     const eqp_messages_view came = eqp_messenger_came(requests->messages);
     const bh_partners partners = {came.n, m->nasked, came.rank, m->asked};
-    asked in = {.bytes = (size_t)bh_request_bytes(mac), .tasks = tasks};
     bh_let_blocks marked = {0};
     bh_let *let = NULL;
 
-    code = code == EQP_OK ? list_asked(&in, requests) : code;
-    code = code == EQP_OK ? answer(fetch->tree, m->comm, &in, mac, map, &let, &marked) : code;
+    code = code == EQP_OK ? answer(fetch->tree, m->comm, requests, tasks, mac, map, &let, &marked) : code;
     const eqp_route_blocks blocks = {.n = marked.n,
                                      .id = marked.id,
                                      .bytes = marked.bytes,
@@ -312,7 +264,6 @@ static int send_ghosts(bh_fetch *fetch, bh_messengers *m, const eqp_exchange_pla
     code = bh_parcels_start(&fetch->ghosts, m->comm, plan, requests->messages != NULL ? m->ghosts : NULL, &blocks,
                             pack_ghosts, let, tasks->returns ? NULL : &partners);
     bh_let_free(let);
-    free(in.at);
     return code;
 }
 
