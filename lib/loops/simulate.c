@@ -6,112 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Stalls by rank, in order of time, adjacent ones merged. */
-typedef struct rank_stalls {
-    eqp_schedule_stall *stall;
-    int64_t *first; /* [nranks + 1] first stall of each rank */
-} rank_stalls;
-
-static int compare_stalls(const void *a, const void *b)
-{
-    const eqp_schedule_stall *p = a, *q = b;
-
-    if (p->rank != q->rank) {
-        return p->rank < q->rank ? -1 : 1;
-    }
-    return (p->at > q->at) - (p->at < q->at);
-}
-
-static double end_of(const eqp_schedule_stall *stall)
-{
-    return stall->at + stall->seconds;
-}
-
-/* Merges adjacent and overlapping stalls. Returns their number. */
-static int64_t join(int64_t n, eqp_schedule_stall *stall)
-{
-    int64_t kept = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        eqp_schedule_stall *last = kept > 0 ? &stall[kept - 1] : NULL;
-        if (last && last->rank == stall[i].rank && stall[i].at <= end_of(last)) {
-            last->seconds = fmax(end_of(last), end_of(&stall[i])) - last->at;
-        } else {
-            stall[kept++] = stall[i];
-        }
-    }
-    return kept;
-}
-
-/* EQP_ERR_ARGUMENT for a rank or time out of range. Free the result also on error. */
-static int stalls_create(const eqp_schedule_machine *machine, int nranks, rank_stalls *stalls)
-{
-    const int64_t n = machine->nstalls;
-    int64_t kept, at = 0;
-
-    EQP__FAIL_IF(n < 0 || (n > 0 && !machine->stall), EQP_ERR_ARGUMENT);
-    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(stalls->stall, n), EQP__ARRAY(stalls->first, (int64_t)nranks + 1)));
-    for (int64_t i = 0; i < n; i++) {
-        const eqp_schedule_stall s = machine->stall[i];
-        EQP__FAIL_IF(s.rank < 0 || s.rank >= nranks || !(s.at >= 0.0) || !(s.seconds >= 0.0) ||
-                         !isfinite(s.at + s.seconds),
-                     EQP_ERR_ARGUMENT);
-        stalls->stall[i] = s;
-    }
-    qsort(stalls->stall, (size_t)n, sizeof *stalls->stall, compare_stalls);
-    kept = join(n, stalls->stall);
-    for (int r = 0; r <= nranks; r++) {
-        while (at < kept && stalls->stall[at].rank < r) {
-            at++;
-        }
-        stalls->first[r] = at;
-    }
-    return EQP_OK;
-}
-
-static void stalls_free(rank_stalls *stalls)
-{
-    EQP__FREE(stalls->stall, stalls->first);
-}
-
-/* First stall from `from` on that ends after `begin`. */
-static int64_t stalls_from(const rank_stalls *stalls, int rank, int64_t from, double begin)
-{
-    while (from < stalls->first[rank + 1] && end_of(&stalls->stall[from]) <= begin) {
-        from++;
-    }
-    return from;
-}
-
-/* The time at which a rank that starts at `begin` has worked for `work` seconds; from: of stalls_from(). */
-static double stalls_end(const rank_stalls *stalls, int rank, int64_t from, double begin, double work)
-{
-    double now = begin;
-
-    for (int64_t i = from; i < stalls->first[rank + 1]; i++) {
-        const eqp_schedule_stall *s = &stalls->stall[i];
-        if (s->at > now + work) {
-            break;
-        }
-        if (s->at > now) {
-            work -= s->at - now;
-        }
-        now = fmax(now, end_of(s));
-    }
-    return now + work;
-}
-
-/* Its working time until `now` >= begin. */
-static double stalls_worked(const rank_stalls *stalls, int rank, int64_t from, double begin, double now)
-{
-    double worked = now - begin;
-
-    for (int64_t i = from; i < stalls->first[rank + 1] && stalls->stall[i].at < now; i++) {
-        worked -= fmin(end_of(&stalls->stall[i]), now) - fmax(stalls->stall[i].at, begin);
-    }
-    return worked;
-}
-
 /* Ranks by the time of their next event, ties by rank: a binary heap with the position of each rank. */
 typedef struct rank_turns {
     int n;
@@ -193,7 +87,6 @@ typedef struct actor {
     eqp_schedule_chunk chunk; /* its present chunk; count 0: none yet */
     double asked, begin;      /* times of request and start of the chunk */
     double done;              /* end of its last iteration so far */
-    int64_t stall;            /* first stall that may still matter */
 } actor;
 
 typedef struct simulation {
@@ -202,7 +95,6 @@ typedef struct simulation {
     double *sum;     /* [n + 1] prefix sums of the seconds of iterations */
     double *squares; /* [n + 1] prefix sums of their squares; NULL: not needed */
     actor *actor;    /* [nranks] */
-    rank_stalls stalls;
     rank_turns turns;
     eqp_schedule_chunk *part; /* [nranks] with a master: unassigned iterations of each rank's part */
     int *idle;                /* [nidle] ranks that wait for a part of a chunk */
@@ -223,7 +115,6 @@ static int check_machine(const eqp_schedule_machine *machine, int nranks)
                  EQP_ERR_ARGUMENT);
     for (int r = 0; r < nranks; r++) {
         EQP__FAIL_IF(machine->speed && !(isfinite(machine->speed[r]) && machine->speed[r] > 0.0), EQP_ERR_ARGUMENT);
-        EQP__FAIL_IF(machine->start && !(isfinite(machine->start[r]) && machine->start[r] >= 0.0), EQP_ERR_ARGUMENT);
     }
     return EQP_OK;
 }
@@ -251,7 +142,6 @@ static int prepare(simulation *sim, const double *cost)
     const eqp_schedule *s = sim->schedule;
     int code = check_machine(&sim->machine, s->nranks);
 
-    code = code ? code : stalls_create(&sim->machine, s->nranks, &sim->stalls);
     code = code ? code : turns_create(s->nranks, &sim->turns);
     code = code ? code : EQP__ARRAYS(EQP__ARRAY(sim->actor, s->nranks), EQP__ARRAY(sim->idle, s->nranks));
     code = code || !sim->machine.master ? code : eqp_array_create(&sim->part, s->nranks, sizeof *sim->part);
@@ -260,12 +150,8 @@ static int prepare(simulation *sim, const double *cost)
         code = eqp_array_create(&sim->squares, s->n + 1, sizeof *sim->squares);
     }
     code = code ? code : sum_costs(sim, cost);
-    for (int r = 0; r < s->nranks && !code; r++) {
-        sim->actor[r].stall = sim->stalls.first[r];
-        if (sim->part) {
-            sim->part[r] = eqp__schedule_part(s->n, s->nranks, r);
-        }
-        turns_set(&sim->turns, r, sim->machine.start ? sim->machine.start[r] : 0.0);
+    for (int r = 0; r < s->nranks && !code && sim->part; r++) {
+        sim->part[r] = eqp__schedule_part(s->n, s->nranks, r);
     }
     return code;
 }
@@ -285,7 +171,7 @@ static void set_end(simulation *sim, int rank)
     const actor *a = &sim->actor[rank];
     const double work = (sim->sum[a->chunk.first + a->chunk.count] - sim->sum[a->chunk.first]) / speed_of(sim, rank);
 
-    turns_set(&sim->turns, rank, stalls_end(&sim->stalls, rank, a->stall, a->begin, work));
+    turns_set(&sim->turns, rank, a->begin + work);
 }
 
 static void begin(simulation *sim, int rank, eqp_schedule_event_kind kind, eqp_schedule_chunk chunk, double asked,
@@ -296,7 +182,6 @@ static void begin(simulation *sim, int rank, eqp_schedule_event_kind kind, eqp_s
     a->chunk = chunk;
     a->asked = asked;
     a->begin = seconds;
-    a->stall = stalls_from(&sim->stalls, rank, a->stall, seconds);
     sim->outcome.chunks++;
     sim->outcome.given += kind == EQP_SCHEDULE_GIVEN;
     tell(sim, kind, rank, chunk, seconds);
@@ -329,13 +214,11 @@ static int64_t first_not_begun(const simulation *sim, int rank, double now)
     const actor *a = &sim->actor[rank];
     const int64_t end = a->chunk.first + a->chunk.count;
     int64_t low = a->chunk.first + 1, high = end;
-    double reached;
+    const double reached = sim->sum[a->chunk.first] + (now - a->begin) * speed_of(sim, rank);
 
     if (now <= a->begin) {
         return low;
     }
-    reached =
-        sim->sum[a->chunk.first] + stalls_worked(&sim->stalls, rank, a->stall, a->begin, now) * speed_of(sim, rank);
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
         if (sim->sum[middle] <= reached) {
@@ -486,7 +369,6 @@ int eqp_schedule_simulate(eqp_schedule *schedule, const double *cost, const eqp_
         sum_up(&sim);
         *outcome = sim.outcome;
     }
-    stalls_free(&sim.stalls);
     turns_free(&sim.turns);
     EQP__FREE(sim.actor, sim.idle, sim.part, sim.sum, sim.squares);
     return code;

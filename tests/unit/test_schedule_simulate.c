@@ -43,8 +43,7 @@ static void note(void *user, const eqp_schedule_event *event)
     }
 }
 
-/* All methods, 1 to 64 ranks, uneven costs, speeds and starts, stalls, chunks given away, with a counter and with a
- * master. */
+/* All methods, 1 to 64 ranks, uneven costs and speeds, chunks given away, with a counter and with a master. */
 TEST(every_iteration_once)
 {
     static const int ranks[] = {1, 2, 5, 16, 64};
@@ -55,23 +54,15 @@ TEST(every_iteration_once)
             const int p = ranks[k];
             const int64_t sizes[] = {0, 1, p - 1, p,
                                      (700 + (int64_t)eqp_random_below(3, ++seed, 0, 700)) / (slow_here() ? 5 : 1)};
-            double speed[64], start[64];
-            eqp_schedule_stall stall[10];
+            double speed[64];
             for (int r = 0; r < p; r++) {
                 speed[r] = 0.1 + eqp_random_uniform(seed, 1, (uint64_t)r);
-                start[r] = 10 * eqp_random_uniform(seed, 2, (uint64_t)r);
-            }
-            for (uint64_t i = 0; i < 10; i++) {
-                stall[i] =
-                    (eqp_schedule_stall){(int)eqp_random_below(seed, 3, i, (uint64_t)p),
-                                         50 * eqp_random_uniform(seed, 4, i), 100 * eqp_random_uniform(seed, 5, i)};
             }
             for (int i = 0; i < 20; i++) {
                 const int64_t n = sizes[i / 4];
                 double *cost = costs_of(n, ++seed);
                 seen s = seen_create(n);
-                const eqp_schedule_machine machine = {speed, start,      10,   stall, 1e-3,
-                                                      1e-3,  i % 2 == 1, note, &s,    i / 2 % 2 == 1};
+                const eqp_schedule_machine machine = {speed, 1e-3, 1e-3, i % 2 == 1, note, &s, i / 2 % 2 == 1};
                 const eqp_schedule_outcome o = simulate(eqp_schedule_method_at(m)->name, n, p, cost, NULL, &machine);
                 assert_true(i % 2 == 1 || o.given == 0);
                 assert_true(o.chunks <= n && (o.chunks > 0) == (n > 0) && (o.makespan > 0) == (n > 0));
@@ -138,35 +129,6 @@ TEST(handing_out_takes_time)
     assert_true(fabs(o.makespan - 12.5) < 1e-12);
     o = simulate("self", 2, 1, cost, NULL, &machine);
     assert_true(fabs(o.makespan - 23) < 1e-12);
-}
-
-TEST(stalls_add_their_time_once)
-{
-    static const double cost[] = {10, 10};
-    const eqp_schedule_stall stall[] = {{1, 8, 3}, {1, 4, 2}, {1, 5, 2}, {0, 30, 5}, {1, 0, 1}};
-    eqp_schedule_machine machine = free_machine();
-
-    machine.nstalls = 5;
-    machine.stall = stall;
-    eqp_schedule_outcome o = simulate("static", 2, 2, cost, NULL, &machine);
-    /* 0 to 1, 4 to 7 and 8 to 11: seven seconds; the first rank is done before its own. */
-    assert_true(fabs(o.makespan - 17) < 1e-12 && fabs(o.mean - 13.5) < 1e-12);
-}
-
-TEST(who_stalls_gets_less)
-{
-    const eqp_schedule_stall stall = {0, 0.5, 1000};
-    eqp_schedule_machine machine = free_machine();
-    double cost[400];
-
-    make_equal(400, cost);
-    machine.nstalls = 1;
-    machine.stall = &stall;
-    assert_true(fabs(simulate("static", 400, 4, cost, NULL, &machine).makespan - 1100) < 1e-9);
-    assert_true(fabs(simulate("self", 400, 4, cost, NULL, &machine).makespan - 1001) < 1e-9);
-    /* The rank keeps only the iteration that it has begun. */
-    machine.yield = true;
-    assert_true(simulate("static", 400, 4, cost, NULL, &machine).makespan <= 1002);
 }
 
 /* Lower bounds for every method: the mean, and the most expensive iteration. */
@@ -290,16 +252,10 @@ TEST(bad_worlds_are_refused)
     } while (0)
     for (int i = 0; i < 3; i++) {
         const double one[2] = {1, bad[i]};
-        const eqp_schedule_stall stall[] = {{0, bad[i], 0}, {0, 0, bad[i]}, {i == 0 ? -1 : 2, 0, 0}};
-        eqp_schedule_machine wrong[7];
-        for (int k = 0; k < 7; k++) {
-            wrong[k] = free_machine();
-            wrong[k].nstalls = k >= 4;
-            wrong[k].stall = k >= 4 ? &stall[k - 4] : NULL;
-        }
+        eqp_schedule_machine wrong[] = {free_machine(), free_machine(), free_machine()};
         wrong[0].overhead = wrong[1].latency = bad[i];
-        wrong[2].speed = wrong[3].start = one;
-        for (int k = 0; k < 7; k++) {
+        wrong[2].speed = one;
+        for (int k = 0; k < 3; k++) {
             REFUSED(EQP_ERR_ARGUMENT, cost, &wrong[k]);
         }
         cost[2] = bad[i];
@@ -366,13 +322,10 @@ TEST(creating_survives_no_memory)
 
 TEST(simulating_survives_no_memory)
 {
-    const eqp_schedule_stall stall = {1, 0.5, 2.0};
     eqp_schedule_machine machine = EQP_SCHEDULE_MACHINE_DEFAULTS;
     HEAP double *cost = costs_of(100, 1);
 
     SKIP_IF(!failing_malloc_works);
-    machine.nstalls = 1;
-    machine.stall = &stall;
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         FREED(eqp_schedule) *schedule = schedule_of(eqp_schedule_method_at(m)->name, 100, 5, NULL);
         machine.master = m % 2 == 1;

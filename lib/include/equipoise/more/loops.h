@@ -155,13 +155,6 @@ void eqp_schedule_free(eqp_schedule *schedule);
  * \return EQP_OK or EQP_ERR_ARGUMENT */
 int eqp_schedule_next(eqp_schedule *schedule, int rank, eqp_schedule_chunk *chunk);
 
-/** An interval in which a simulated rank does not compute. */
-typedef struct eqp_schedule_stall {
-    int rank;       /**< 0 to nranks - 1 */
-    double at;      /**< begins, seconds from the start, finite and >= 0 */
-    double seconds; /**< lasts, finite and >= 0 */
-} eqp_schedule_stall;
-
 /** Kinds of events in a simulation. */
 typedef enum eqp_schedule_event_kind {
     EQP_SCHEDULE_HANDED, /**< a rank gets a chunk from the loop */
@@ -180,12 +173,9 @@ typedef struct eqp_schedule_event {
 /** The machine of a simulation. */
 typedef struct eqp_schedule_machine {
     const double *speed; /**< [nranks] finite and > 0: an iteration takes cost / speed; NULL: 1 (borrowed) */
-    const double *start; /**< [nranks] when each asks first, finite and >= 0; NULL: 0 (borrowed) */
-    int64_t nstalls;     /**< >= 0 */
-    const eqp_schedule_stall *stall; /**< [nstalls] in any order; they may overlap (borrowed) */
-    double overhead;                 /**< seconds to hand out a chunk, one chunk at a time, >= 0 */
-    double latency;                  /**< seconds of a message; a chunk takes two, >= 0 */
-    bool yield;                      /**< idle ranks take half of the iterations that the slowest has not begun */
+    double overhead;     /**< seconds to hand out a chunk, one chunk at a time, >= 0 */
+    double latency;      /**< seconds of a message; a chunk takes two, >= 0 */
+    bool yield;          /**< idle ranks take half of the iterations that the slowest has not begun */
     /** Called for every event, in the order of decisions; may be NULL. */
     void (*event)(void *user, const eqp_schedule_event *event);
     void *user;  /**< handed to `event` (borrowed) */
@@ -197,7 +187,7 @@ typedef struct eqp_schedule_machine {
  * between ranks of one node. */
 #define EQP_SCHEDULE_MACHINE_DEFAULTS                                                                                  \
     {                                                                                                                  \
-        NULL, NULL, 0, NULL, 5e-7, 1e-6, false, NULL, NULL, false                                                      \
+        NULL, 5e-7, 1e-6, false, NULL, NULL, false                                                                     \
     }
 
 /** Result of a simulation. */
