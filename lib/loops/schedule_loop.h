@@ -30,11 +30,7 @@ struct eqp_loop {
     int64_t *cells;         /* [nranks] buffer for all words */
     int64_t *pool;          /* [npools] buffer for the pools */
     double *share;          /* [nranks][EQP__SHARES] buffer for all shares */
-    MPI_Win bytes;          /* every rank: data and results of its part; MPI_WIN_NULL: nothing travels */
-    char *byte;             /* memory of this rank's window */
-    char *data, *back;      /* [piece] data and results of another rank's iterations */
     struct eqp__talk *talk; /* with a master */
-    int64_t piece;          /* capacity of data and back in iterations */
 };
 
 /* The two engines: hand out all iterations and compute this rank's. */
@@ -56,17 +52,6 @@ double eqp__loop_squares(double seconds, double squares, int64_t count, int64_t 
 
 /* Records the time of this rank's chunk. Returns true if the method can use it. */
 bool eqp__loop_learn(eqp_loop *loop, const eqp_schedule_sample *sample);
-
-/* Computes consecutive iterations, fetching data of other ranks. */
-int eqp__loop_compute(eqp_loop *loop, int64_t first, int64_t count);
-
-/* Creates the buffers and, without a master, the window of data; MPI_WIN_NULL if nothing travels. Collective. */
-int eqp__loop_data_create(eqp_loop *loop);
-void eqp__loop_data_free(eqp_loop *loop);
-
-/* Copies this rank's data into the window and its results out of it. Local, between two collective calls. */
-void eqp__loop_data_put(eqp_loop *loop);
-void eqp__loop_data_get(eqp_loop *loop);
 
 /* Words of the window on rank 0, after the rank's own word. */
 enum { EQP__LOOP_CELL = 0, EQP__LOOP_POOLS = 1 };

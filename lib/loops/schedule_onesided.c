@@ -290,7 +290,7 @@ static int compute_chunk(eqp_loop *loop, eqp_schedule_chunk chunk, double overhe
     while (!code && !(code = begin_piece(loop, &r, &count)) && count > 0) {
         const double begin = eqp__loop_now(loop);
         double now;
-        code = eqp__loop_compute(loop, r.first - count, count);
+        code = loop->work.compute(loop->work.user, r.first - count, count);
         now = eqp__loop_now(loop);
         code = code ? code : look_after_others(loop, &r, now);
         sample.count += count;

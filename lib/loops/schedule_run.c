@@ -59,9 +59,7 @@ static int check(const eqp_schedule_method *method, int64_t n, const eqp_loop_op
     EQP__FAIL_IF(options->size != sizeof *options || method_number(method) < 0 || n < 0 || options->grain < 0 ||
                      options->most_given < 0,
                  EQP_ERR_ARGUMENT);
-    EQP__FAIL_IF(options->bundles && (options->engine != EQP_LOOP_MASTER || n > 0 || options->data_bytes > 0 ||
-                                      options->result_bytes > 0),
-                 EQP_ERR_ARGUMENT);
+    EQP__FAIL_IF(options->bundles && (options->engine != EQP_LOOP_MASTER || n > 0), EQP_ERR_ARGUMENT);
     EQP__FAIL_IF(options->engine != EQP_LOOP_ONE_SIDED && options->engine != EQP_LOOP_MASTER, EQP_ERR_ARGUMENT);
     return options->engine == EQP_LOOP_ONE_SIDED && options->yield && n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
 }
@@ -71,16 +69,10 @@ static int check(const eqp_schedule_method *method, int64_t n, const eqp_loop_op
 static int64_t print_of(const eqp_schedule_method *method, int64_t n, int nranks, const eqp_schedule_options *rules,
                         const eqp_loop_options *options)
 {
-    const int64_t whole[] = {method_number(method),
-                             n,
-                             options->engine,
-                             options->yield,
-                             options->bundles,
-                             (int64_t)options->data_bytes,
-                             (int64_t)options->result_bytes,
-                             options->grain,
-                             options->most_given,
-                             rules->chunk,
+    const int64_t whole[] = {method_number(method), n,
+                             options->engine,       options->yield,
+                             options->bundles,      options->grain,
+                             options->most_given,   rules->chunk,
                              rules->dimensions};
     const double real[] = {rules->factor, rules->overhead, rules->deviation};
     int64_t print = eqp_fingerprint(0, sizeof whole / sizeof whole[0], whole);
@@ -128,7 +120,7 @@ int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
     }
     l->options = *options;
     l->comm = own;
-    l->words = l->bytes = MPI_WIN_NULL;
+    l->words = MPI_WIN_NULL;
     l->rank = rank;
     l->nranks = nranks;
     code = eqp_schedule_create(method, n, l->nranks, rules, &l->schedule);
@@ -141,7 +133,7 @@ int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
     if (!code && options->bundles) {
         code = EQP__ARRAYS(EQP__ARRAY(l->part, (int64_t)l->nranks + 1), EQP__ARRAY(l->wanted, (int64_t)l->nranks + 1));
     }
-    if ((code = eqp_agree(own, code, NULL)) || (code = eqp__loop_data_create(l)) || (code = create_words(l))) {
+    if ((code = eqp_agree(own, code, NULL)) || (code = create_words(l))) {
         eqp_loop_free(l);
         return code;
     }
@@ -154,7 +146,6 @@ void eqp_loop_free(eqp_loop *loop)
     if (!loop) {
         return;
     }
-    eqp__loop_data_free(loop);
     if (loop->words != MPI_WIN_NULL) {
         (void)MPI_Win_unlock_all(loop->words);
         (void)MPI_Win_free(&loop->words);
@@ -164,6 +155,15 @@ void eqp_loop_free(eqp_loop *loop)
     EQP__FREE(loop->share, loop->pool, loop->cells, loop->part, loop->wanted);
     eqp_comm_free(&loop->comm);
     free(loop);
+}
+
+eqp_schedule_chunk eqp_loop_part(const eqp_loop *loop, int rank)
+{
+    if (!loop || rank < 0 || rank >= loop->nranks) {
+        return (eqp_schedule_chunk){0, 0};
+    }
+    return loop->part ? (eqp_schedule_chunk){loop->part[rank], loop->part[rank + 1] - loop->part[rank]}
+                      : eqp__schedule_part(loop->schedule->n, loop->nranks, rank);
 }
 
 int eqp_loop_resize(eqp_loop *loop, int64_t mine)
@@ -208,7 +208,6 @@ static int fill_windows(eqp_loop *loop)
         memcpy(loop->word + eqp__loop_shares_at(loop), loop->share,
                (size_t)loop->nranks * EQP__SHARES * sizeof *loop->share);
     }
-    eqp__loop_data_put(loop);
     EQP__FAIL_IF(MPI_Win_sync(loop->words) != MPI_SUCCESS || MPI_Barrier(loop->comm) != MPI_SUCCESS ||
                      MPI_Win_sync(loop->words) != MPI_SUCCESS,
                  EQP_ERR_MPI);
@@ -235,15 +234,9 @@ static int hand_out(eqp_loop *loop)
 
 static bool is_complete(const eqp_loop *loop, const eqp_loop_work *work)
 {
-    const eqp_loop_options *o = &loop->options;
-    const bool owns = eqp_loop_part(loop, loop->rank).count > 0;
     const eqp_loop_bundles *p = work ? work->bundles : NULL;
 
-    if (!work || !work->compute || (owns && o->data_bytes > 0 && !work->data) ||
-        (owns && o->result_bytes > 0 && !work->result)) {
-        return false;
-    }
-    return o->bundles ? p && p->pack && p->compute && p->take : !p;
+    return work && work->compute && (loop->options.bundles ? p && p->pack && p->compute && p->take : !p);
 }
 
 int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *result)
@@ -254,11 +247,8 @@ int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *res
     EQP__CHECK(eqp_agree(loop->comm, is_complete(loop, work) ? EQP_OK : EQP_ERR_ARGUMENT, NULL));
     loop->work = *work;
     loop->result = nothing;
-    /* Returns after all ranks have computed and all results have reached their owners. */
+    /* Returns after all ranks have computed and all bundles have come back. */
     EQP__CHECK(eqp_agree(loop->comm, hand_out(loop), NULL));
-    if (loop->options.engine == EQP_LOOP_ONE_SIDED) {
-        eqp__loop_data_get(loop);
-    }
     if (result) {
         *result = loop->result;
     }

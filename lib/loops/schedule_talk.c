@@ -14,7 +14,6 @@ int eqp__loop_talk_create(const eqp_loop *loop, struct eqp__talk **talk)
     EQP__CHECK(code);
     /* Per other rank at most two requests and answers, an awaited bundle and a result. */
     t->nslots = 4 * loop->nranks + 16;
-    t->sending[0] = t->sending[1] = MPI_REQUEST_NULL;
     code = EQP__ARRAYS(EQP__ARRAY(t->slot, t->nslots), EQP__ARRAY(t->row, loop->rank == 0 ? loop->nranks : 0));
     if (code) {
         eqp__loop_talk_free(t);
@@ -59,11 +58,9 @@ static int handle(eqp_loop *loop, const eqp__word *w)
     case EQP__REQUEST:
         return eqp__serve(loop, w);
     case EQP__YIELD:
-        return eqp__loop_yield(loop, w);
+        return eqp__bundle_send(loop, w->rank, w->first, w->count);
     case EQP__SPLIT:
         return eqp__loop_give(loop, w->rank);
-    case EQP__RESULT:
-        return eqp__loop_receive_result(loop, w);
     default:
         loop->talk->answer = *w;
         loop->talk->answered = true;
@@ -73,8 +70,8 @@ static int handle(eqp_loop *loop, const eqp__word *w)
 
 int eqp__talk_say(eqp_loop *loop, int to, eqp__word w)
 {
-    /* Results of bundles are received one at a time, so they are announced first. */
-    const int tag = w.kind == EQP__RESULT && loop->options.bundles ? EQP__TAG_HEAD : EQP__TAG_WORDS;
+    /* Results are received one at a time, so they are announced first. */
+    const int tag = w.kind == EQP__RESULT ? EQP__TAG_HEAD : EQP__TAG_WORDS;
     eqp__slot *s;
 
     w.from = loop->rank;
@@ -161,7 +158,7 @@ static int64_t find_unbegun(const eqp_loop *loop, int rank, int *pool)
 
 int64_t eqp__loop_most_given(const eqp_loop *loop)
 {
-    const int64_t most = loop->options.bundles ? loop->options.most_given : loop->piece;
+    const int64_t most = loop->options.bundles ? loop->options.most_given : 0;
 
     return most > 0 ? most : INT64_MAX;
 }
@@ -190,7 +187,7 @@ static int hand_chunk(eqp_loop *loop, int rank, int pool, int64_t count)
     loop->talk->row[rank].empty = o->bundles && source != rank;
     /* The receiver is told first, so that it is ready for the data. */
     code = eqp__talk_say(loop, rank, w);
-    if (!code && source != rank && (o->bundles || o->data_bytes + o->result_bytes > 0)) {
+    if (!code && source != rank && o->bundles) {
         code = eqp__talk_say(loop, source,
                              (eqp__word){.kind = EQP__YIELD, .rank = rank, .first = w.first, .count = w.count});
     }

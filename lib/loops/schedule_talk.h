@@ -57,12 +57,9 @@ struct eqp__talk {
     int failed;      /* error code of this rank */
     eqp__word answer;
     bool answered;
-    int owner;              /* of the present chunk */
-    int64_t at, end;        /* iterations of the chunk not begun */
-    int64_t first;          /* first iteration in data */
-    const char *data;       /* of the present chunk, or NULL */
-    int64_t expected;       /* outstanding results of this rank's iterations */
-    MPI_Request sending[2]; /* results, and forwarded data, out of the buffers */
+    int owner;        /* of the present chunk */
+    int64_t at, end;  /* iterations of the chunk not begun */
+    int64_t expected; /* outstanding results of this rank's iterations */
     int64_t nsent, room;
     eqp__bundle *sent; /* [nsent] bundles sent by this rank */
     /* One result is received at a time. */
@@ -86,14 +83,10 @@ void eqp__talk_fail(struct eqp__talk *talk, int code);
 void eqp__serve_begin(eqp_loop *loop);
 int eqp__serve(eqp_loop *loop, const eqp__word *word);
 
-/* Sends data of iterations that another rank will compute: those that rank 0 chose, or half of the iterations that this
- * rank has not begun, or none. */
-int eqp__loop_yield(eqp_loop *loop, const eqp__word *word);
+/* Gives half of the iterations that this rank has not begun, or none. An owner can get its iterations back. */
 int eqp__loop_give(eqp_loop *loop, int to);
 
-int eqp__loop_receive_result(eqp_loop *loop, const eqp__word *word);
-
-/* Largest number of iterations in one transfer. */
+/* Largest number of iterations in a bundle; without bundles there is no limit. */
 int64_t eqp__loop_most_given(const eqp_loop *loop);
 
 /* Packs iterations of this rank's part and sends them. On failure an empty message is sent. */

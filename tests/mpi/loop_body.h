@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A loop by either engine, with arrays or with bundles: its body checks what is packed, computed and returned, and by
+/* A loop by either engine, or with bundles: its body checks what is packed, computed and returned, and by
  * which rank; every iteration is computed once, and every result returns to its owner. Include after harness.h. */
 #ifndef TESTS_LOOP_BODY_H
 #define TESTS_LOOP_BODY_H
@@ -48,12 +48,11 @@ typedef struct body {
     long pause;             /* its sleep per call in microseconds */
     bool packs;             /* another rank may request a bundle */
     bool asked;             /* a rank has requested a bundle: a slow owner waits for that while it has iterations */
-    size_t extra;           /* bytes of an iteration's data, or of a bundle, after the numbers */
+    size_t extra;           /* bytes of a bundle after the numbers */
     int64_t n;
     eqp_schedule_chunk part;
     int64_t front, back;  /* bundles: iterations not handed out, if chunks are not divided */
-    char *data;           /* arrays: [part.count][8 + extra] */
-    int64_t *result;      /* [part.count] */
+    int64_t *result;      /* bundles: [part.count] */
     unsigned char *times; /* [n] number of times this rank computed an iteration */
     int64_t computed, helped, packed, taken;
     int64_t fails_at; /* this iteration fails; -1: none */
@@ -98,35 +97,19 @@ static void fill(char *bytes, size_t n, int64_t first)
     }
 }
 
-static void check_fill(const char *bytes, size_t n, int64_t first)
-{
-    for (size_t i = 0; i < n; i++) {
-        CHECK_EQUAL(bytes[i], (char)((size_t)first + 31 * i));
-    }
-}
-
-static int compute(void *user, int64_t first, int64_t count, const void *data, void *result)
+static int compute(void *user, int64_t first, int64_t count)
 {
     body *b = user;
-    const bool travels = b->options.data_bytes > 0;
-    int64_t *to = b->by == BUNDLES ? b->result + first - b->part.first : result, value;
     int code = note(b, first, count);
 
-    CHECK((data != NULL) == travels && (result != NULL) == travels);
     if (b->by == BUNDLES) {
         CHECK(first >= b->part.first && first + count <= b->part.first + b->part.count);
         CHECK(b->options.yield || first == b->front);
         b->front = first + count;
         code = b->fails == OWN ? b->code : code;
-    }
-    for (int64_t i = 0; i < count && code == EQP_OK && to != NULL; i++) {
-        if (travels) {
-            const char *from = (const char *)data + i * (int64_t)b->options.data_bytes;
-            memcpy(&value, from, sizeof value);
-            CHECK_EQUAL(value, value_of(first + i));
-            check_fill(from + sizeof value, b->extra, first + i);
+        for (int64_t i = first; i < first + count && code == EQP_OK; i++) {
+            b->result[i - b->part.first] = 3 * value_of(i);
         }
-        to[i] = 3 * value_of(first + i);
     }
     if ((b->rank == b->slow || b->slow == -3) && code == EQP_OK) {
         sleep_a_little(b->by == BUNDLES && b->slow >= 0 && !b->asked ? 5000 : b->pause);
@@ -238,28 +221,19 @@ static int64_t sum_of(MPI_Comm comm, int64_t mine)
     return mine;
 }
 
-/* With bundles this rank gets `mine` iterations; with arrays the ranks share the sum evenly. */
+/* With bundles this rank gets `mine` iterations; without, the ranks share the sum evenly. */
 static void body_resize(MPI_Comm comm, body *b, int64_t mine)
 {
     CHECK_EQUAL(b->by == BUNDLES ? eqp_loop_resize(b->loop, mine) : EQP_OK, EQP_OK);
     b->part = eqp_loop_part(b->loop, b->rank);
     CHECK(b->by != BUNDLES || b->part.count == mine);
-    free(b->data);
     free(b->result);
     free(b->times);
     b->n = sum_of(comm, mine);
     b->times = mpi_test_alloc(b->n, 1);
-    b->work.result = b->result = mpi_test_alloc(b->part.count, sizeof *b->result);
-    b->work.data = b->data = mpi_test_alloc(b->part.count, b->options.data_bytes + 1);
-    for (int64_t i = 0; i < b->part.count && b->options.data_bytes > 0; i++) {
-        const int64_t value = value_of(b->part.first + i);
-        char *at = b->data + i * (int64_t)b->options.data_bytes;
-        memcpy(at, &value, sizeof value);
-        fill(at + sizeof value, b->extra, b->part.first + i);
-    }
+    b->result = mpi_test_alloc(b->part.count, sizeof *b->result);
 }
 
-/* data_bytes: 0 or from 8 on; arrays then travel, and bundles have the bytes beyond 8. */
 static void body_begin(MPI_Comm comm, body *b, transport by, const char *method, int64_t mine, eqp_loop_options options)
 {
     *b = (body){.by = by,
@@ -268,14 +242,11 @@ static void body_begin(MPI_Comm comm, body *b, transport by, const char *method,
                 .slow = -1,
                 .pause = 200,
                 .packs = true,
-                .extra = options.data_bytes > 8 ? options.data_bytes - 8 : 0,
                 .fails_at = -1,
                 .code = EQP_ERR_DATA};
     options.size = sizeof options;
     options.engine = by == ONE_SIDED ? EQP_LOOP_ONE_SIDED : EQP_LOOP_MASTER;
     options.bundles = by == BUNDLES;
-    options.data_bytes = by == BUNDLES ? 0 : options.data_bytes;
-    options.result_bytes = options.data_bytes > 0 ? sizeof(int64_t) : 0;
     b->options = options;
     b->work = (eqp_loop_work){.compute = compute, .user = b, .bundles = by == BUNDLES ? &bundles : NULL};
     CHECK_EQUAL(eqp_loop_create(comm, eqp_schedule_method_find(method), by == BUNDLES ? 0 : sum_of(comm, mine), NULL,
@@ -287,7 +258,6 @@ static void body_begin(MPI_Comm comm, body *b, transport by, const char *method,
 static void body_end(body *b)
 {
     eqp_loop_free(b->loop);
-    free(b->data);
     free(b->result);
     free(b->times);
 }
@@ -314,7 +284,7 @@ static int64_t body_run(MPI_Comm comm, body *b, eqp_loop_result *result)
     for (int64_t i = 0; i < b->n; i++) {
         CHECK_EQUAL(b->times[i], 1);
     }
-    for (int64_t i = 0; i < b->part.count && (b->by == BUNDLES || b->options.result_bytes > 0); i++) {
+    for (int64_t i = 0; i < b->part.count && b->by == BUNDLES; i++) {
         CHECK_EQUAL(b->result[i], 3 * value_of(b->part.first + i));
     }
     CHECK_EQUAL(mine.iterations, b->computed);

@@ -82,12 +82,9 @@ MPI_TEST(rows_of_feedback)
 
 enum { ITERATIONS = 50 };
 
-static int compute(void *user, int64_t first, int64_t count, const void *data, void *result)
+static int compute(void *user, int64_t first, int64_t count)
 {
-    (void)user, (void)first;
-    for (int64_t i = 0; i < count && data && result; i++) {
-        ((double *)result)[i] = ((const double *)data)[i];
-    }
+    (void)user, (void)first, (void)count;
     return EQP_OK;
 }
 
@@ -137,8 +134,6 @@ static int loop_create(const seat *s)
     rules.overhead = is(s, "rules.overhead: 1 for 0");
     rules.deviation = is(s, "rules.deviation: 1 for 0");
     rules.dimensions = number(s, "rules.dimensions", 2);
-    options.data_bytes = number(s, "options.data_bytes", 0);
-    options.result_bytes = number(s, "options.result_bytes", 0);
     options.yield = is(s, "options.yield: true for false");
     options.grain = number(s, "options.grain", 0);
     options.clock.seconds = is(s, "options.clock: another") ? another_clock : NULL;
@@ -189,8 +184,6 @@ static int run_twice(const seat *s, eqp_loop *loop, eqp_loop_work *work)
 
     work->compute = OR_NULL("work.compute", work->compute);
     work->user = is(s, "work.user: another") ? &result : work->user;
-    work->data = OR_NULL("work.data", work->data);
-    work->result = OR_NULL("work.result", work->result);
     work->bundles = is(s, "work.bundles: NULL") ? NULL : is(s, "work.bundles: of NULLs") ? &bundles : work->bundles;
     const int code = CALL(s, eqp_loop_run(none ? NULL : loop, OR_NULL("work", work), OR_NULL("result", &result)));
 
@@ -201,15 +194,11 @@ static int run_twice(const seat *s, eqp_loop *loop, eqp_loop_work *work)
 
 static int loop_run(const seat *s)
 {
-    double in[ITERATIONS] = {0}, out[ITERATIONS];
     int code = EQP_OK;
 
     for (int engine = EQP_LOOP_ONE_SIDED; engine <= EQP_LOOP_MASTER; engine++) {
-        const eqp_loop_options options = {.size = sizeof(eqp_loop_options),
-                                          .data_bytes = sizeof in[0],
-                                          .result_bytes = sizeof out[0],
-                                          .engine = (eqp_loop_engine)engine};
-        eqp_loop_work work = {compute, NULL, in, out, NULL};
+        const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .engine = (eqp_loop_engine)engine};
+        eqp_loop_work work = {compute, NULL, NULL};
         eqp_loop *loop = NULL;
 
         CHECK_EQUAL(eqp_loop_create(s->comm, eqp_schedule_method_at(0), ITERATIONS, NULL, &options, &loop), EQP_OK);
@@ -223,7 +212,7 @@ static int loop_run(const seat *s)
 static int loop_run_bundles(const seat *s)
 {
     const eqp_loop_bundles bundles = {pack, compute_bundle, take};
-    eqp_loop_work work = {compute, NULL, NULL, NULL, &bundles};
+    eqp_loop_work work = {compute, NULL, &bundles};
     eqp_loop *loop = loop_of_bundles(s);
 
     CHECK_EQUAL(eqp_loop_resize(loop, 3), EQP_OK);
@@ -251,7 +240,7 @@ MPI_TEST(rows_of_loops)
                     "options.bundles: true for false; loop: NULL",
           [SAME] = "method: another; n: 0; rules: NULL; rules.weight: NULL; rules.weight: others; rules.factor: 3 for "
                    "2; rules.chunk: 1 for 0; rules.overhead: 1 for 0; rules.deviation: 1 for 0; rules.dimensions: 3 "
-                   "for 2; options.data_bytes: 8 for 0; options.result_bytes: 8 for 0; options.yield: true for false; "
+                   "for 2; options.yield: true for false; "
                    "options.grain: 1 for 0; options.engine: another; options.most_given: 1 for 0",
           [FINE] = "options: NULL; options.clock: another"}},
         {"eqp_loop_resize",
@@ -260,7 +249,7 @@ MPI_TEST(rows_of_loops)
         {"eqp_loop_run",
          loop_run,
          {[ALONE] = "loop: NULL",
-          [WRONG] = "work: NULL; work.compute: NULL; work.data: NULL; work.result: NULL",
+          [WRONG] = "work: NULL; work.compute: NULL",
           [FINE] = "work.user: another; result: NULL"}},
         {"eqp_loop_run", loop_run_bundles, {[WRONG] = "work.bundles: NULL; work.bundles: of NULLs"}},
         {"eqp_loop_free", loop_free, {[FINE] = "loop: NULL"}},

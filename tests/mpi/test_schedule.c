@@ -13,11 +13,9 @@ EACH_TRANSPORT(every_method_computes_every_iteration_once)
     const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
 
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
-        for (int way = m % 2; way < LAYS; way += by == BUNDLES ? 1 : 2) { /* arrays need a loop for each */
-            const eqp_loop_options options = {.yield = (m + way) / 2 % 2 == 1,
-                                              .grain = (m + way) % 3,
-                                              .most_given = m % 4,
-                                              .data_bytes = way % 3 == 0 ? 0 : sizeof(int64_t)};
+        for (int way = m % 2; way < LAYS; way += by == BUNDLES ? 1 : 2) {
+            const eqp_loop_options options = {
+                .yield = (m + way) / 2 % 2 == 1, .grain = (m + way) % 3, .most_given = m % 4};
             body b;
             body_begin(comm, &b, by, eqp_schedule_method_at(m)->name, lay(way, rank, nranks), options);
             (void)body_run(comm, &b, NULL);
@@ -37,8 +35,7 @@ EACH_TRANSPORT(slow_ranks_are_helped)
         for (int slow = 0; slow<nranks; slow += nranks> 1 ? nranks - 1 : 1) {
             const bool is_slow = mpi_test_rank(comm) == slow;
             body b;
-            body_begin(comm, &b, by, names[k], is_slow ? 80 : 2,
-                       (eqp_loop_options){.grain = 1, .most_given = 4, .data_bytes = k % 2 * sizeof(int64_t)});
+            body_begin(comm, &b, by, names[k], is_slow ? 80 : 2, (eqp_loop_options){.grain = 1, .most_given = 4});
             b.slow = slow;
             CHECK(body_run(comm, &b, NULL) > 0 || nranks == 1 || by != BUNDLES);
             if (is_slow) {
@@ -111,26 +108,27 @@ EACH_TRANSPORT(failures_reach_all_ranks)
         body b;
         body_begin(comm, &b, by, eqp_schedule_method_at(m)->name,
                    eqp__schedule_part(100, mpi_test_size(comm), mpi_test_rank(comm)).count,
-                   (eqp_loop_options){.yield = m % 2 == 0, .data_bytes = m % 3 == 0 ? 0 : sizeof(int64_t)});
+                   (eqp_loop_options){.yield = m % 2 == 0});
         b.fails_at = 37 + m;
         check_failure(comm, &b, EQP_ERR_DATA);
         body_end(&b);
     }
 }
 
-/* From eager messages to ones with a rendezvous, and beyond the buffer. */
-EACH_TRANSPORT(data_have_any_size)
+/* From eager messages to ones with a rendezvous. */
+MPI_TEST(bundles_have_any_size)
 {
-    static const size_t sizes[] = {8, 9, 3008, 5009, 70008, 8 + (1 << 20)};
+    static const size_t sizes[] = {0, 1, 3000, 5001, 70000, 1 << 20};
 
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
         const int rank = mpi_test_rank(comm), last = mpi_test_size(comm) - 1;
         body b;
-        body_begin(comm, &b, by, "guided",
+        body_begin(comm, &b, BUNDLES, "guided",
                    rank == 0      ? 20
                    : rank == last ? 5
                                   : 0,
-                   (eqp_loop_options){.yield = true, .grain = 1, .most_given = 3, .data_bytes = sizes[k]});
+                   (eqp_loop_options){.yield = true, .grain = 1, .most_given = 3});
+        b.extra = sizes[k];
         b.slow = 0;
         (void)body_run(comm, &b, NULL);
         body_end(&b);
@@ -215,18 +213,16 @@ MPI_TEST(bad_arguments_are_refused_by_all)
 {
     const eqp_schedule_method *self = eqp_schedule_method_find("self"), copy = *self;
     const eqp_loop_options usual = eqp_loop_options_defaults();
-    eqp_loop_options options[] = {usual, usual, usual};
+    eqp_loop_options options[] = {usual, usual};
     eqp_schedule_options rules = eqp_schedule_options_defaults();
     eqp_loop *loop = NULL;
 
     options[0].yield = true;
-    options[1].data_bytes = (size_t)1 << 31;
-    options[2].engine = (eqp_loop_engine)7;
+    options[1].engine = (eqp_loop_engine)7;
     rules.factor = 0.5;
     CHECK_EQUAL(eqp_loop_create(comm, &copy, 5, NULL, NULL, &loop), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_loop_create(comm, self, 5, &rules, NULL, &loop), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_loop_create(comm, self, (int64_t)1 << 31, NULL, &options[0], &loop), EQP_ERR_OVERFLOW);
-    CHECK_EQUAL(eqp_loop_create(comm, self, 5, NULL, &options[1], &loop), EQP_ERR_OVERFLOW);
-    CHECK_EQUAL(eqp_loop_create(comm, self, 5, NULL, &options[2], &loop), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_loop_create(comm, self, 5, NULL, &options[1], &loop), EQP_ERR_ARGUMENT);
     CHECK(loop == NULL);
 }

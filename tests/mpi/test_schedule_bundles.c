@@ -25,8 +25,8 @@ MPI_TEST(random_loops_lose_nothing)
         body b;
         options.grain = draw(&at, 4);
         options.most_given = draw(&at, 6);
-        options.data_bytes = 8 + ((size_t)1 << draw(&at, 18));
         body_begin(comm, &b, BUNDLES, eqp_schedule_method_at(method)->name, 0, options);
+        b.extra = (size_t)1 << draw(&at, 18);
         b.slow = draw(&at, nranks + 2) - 2;
         for (int step = 0; step < 3; step++) {
             const place fails = (place)draw(&at, TAKE + 1);
@@ -91,7 +91,8 @@ MPI_TEST(failures_of_any_callback_reach_all_ranks)
         for (int owner = 0; owner<nranks; owner += nranks> 1 ? nranks - 1 : 1) {
             body b;
             body_begin(comm, &b, BUNDLES, names[k], mpi_test_rank(comm) == owner ? 50 : 0,
-                       (eqp_loop_options){.yield = true, .grain = 1, .data_bytes = 8 + k % 2 * 9000});
+                       (eqp_loop_options){.yield = true, .grain = 1});
+            b.extra = k % 2 * 9000;
             b.slow = owner;
             for (place p = OWN; p <= TAKE; p++) {
                 const bool happens = p == OWN || nranks > 1;
@@ -146,20 +147,16 @@ MPI_TEST(bundles_that_are_none_are_refused)
     }
 }
 
-MPI_TEST(bundles_and_arrays_exclude_each_other)
+MPI_TEST(bundles_need_a_loop_of_their_own)
 {
     const eqp_schedule_method *self = eqp_schedule_method_find("self");
     const eqp_loop_options good = {.size = sizeof(eqp_loop_options), .engine = EQP_LOOP_MASTER, .bundles = true};
-    eqp_loop_options bad[] = {good, good, good};
+    eqp_loop_options bad = good;
     const eqp_loop_work work = {.compute = compute, .bundles = &bundles};
     eqp_loop *loop = NULL;
 
-    bad[0].data_bytes = 8;
-    bad[1].result_bytes = 8;
-    bad[2].most_given = -1;
-    for (int k = 0; k < 3; k++) {
-        CHECK_EQUAL(eqp_loop_create(comm, self, 0, NULL, &bad[k], &loop), EQP_ERR_ARGUMENT);
-    }
+    bad.most_given = -1;
+    CHECK_EQUAL(eqp_loop_create(comm, self, 0, NULL, &bad, &loop), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_loop_create(comm, self, 5, NULL, &good, &loop), EQP_ERR_ARGUMENT);
     CHECK(loop == NULL);
     CHECK_EQUAL(eqp_loop_create(comm, self, 0, NULL, NULL, &loop), EQP_OK);

@@ -80,13 +80,11 @@ void bh_stealing_free(bh_stealing *stealing)
 
 /* Callbacks of the loop; `user` is a run. */
 
-static int compute_own(void *user, int64_t first, int64_t count, const void *data, void *result)
+static int compute_own(void *user, int64_t first, int64_t count)
 {
     run *r = user;
     const double start = eqp_cpu_seconds();
 
-    (void)data;
-    (void)result; /* tasks know their result arrays */
     for (int64_t w = first - r->first; w < first - r->first + count; w++) {
         EQP_CHECK(bh_force_loop_task(r->forces, w));
     }

@@ -115,12 +115,10 @@ static int take(void *user, int64_t first, int64_t count, const void *result, si
 }
 
 /* Own iterations go the way of those of other ranks, so that their sums have the same bits. */
-static int compute_own(void *user, int64_t first, int64_t count, const void *data, void *result)
+static int compute_own(void *user, int64_t first, int64_t count)
 {
     stealing *h = user;
 
-    (void)data;
-    (void)result;
     for (int64_t i = first; i < first + count; i++) {
         DD_FREED void *bundle = NULL;
         DD_FREED void *answer = NULL;

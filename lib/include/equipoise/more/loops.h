@@ -226,8 +226,6 @@ typedef enum eqp_loop_engine {
 /** Options of a run, the same on all ranks except for the clock. */
 typedef struct eqp_loop_options {
     size_t size;            /**< of this struct as its caller knows it: set by eqp_loop_options_defaults() */
-    size_t data_bytes;      /**< input of an iteration that only its owner has; 0: every rank has all input */
-    size_t result_bytes;    /**< output of an iteration for its owner; 0: none, or the caller handles it */
     bool yield;             /**< ranks without a chunk take half of another rank's unbegun iterations (one-sided: nearly
                                half, and below 2^31 iterations) */
     int64_t grain;          /**< iterations of a piece. Between pieces a rank gives iterations away and serves other
@@ -236,12 +234,12 @@ typedef struct eqp_loop_options {
     eqp_clock clock;        /**< clock for chunks; usually eqp_wall_seconds(), which also sees external slowdowns */
     eqp_loop_engine engine; /**< way to hand out iterations */
     bool bundles;           /**< each rank sets its number of iterations by eqp_loop_resize(), and packs data for
-                               helpers. Needs EQP_LOOP_MASTER, without data_bytes and result_bytes */
+                               helpers; otherwise every rank has the input of all iterations. Needs EQP_LOOP_MASTER */
     int64_t most_given; /**< largest number of iterations in a bundle, >= 0; 0: set by the method. A bundle is computed
                            without a break to serve other ranks */
 } eqp_loop_options;
 
-/** Initializer: no data travel, chunks are not given away. */
+/** Initializer: no bundles, chunks are not given away. */
 static inline eqp_loop_options eqp_loop_options_defaults(void)
 {
     eqp_loop_options options;
@@ -282,14 +280,9 @@ typedef struct eqp_loop_bundles {
 /** The work of a loop. The *owner* of an iteration is the rank whose part contains it: eqp_loop_part(). */
 typedef struct eqp_loop_work {
     /** Computes the iterations first to first + count - 1, count > 0. Returns EQP_OK, or a code that ends the loop on
-     * all ranks. May use MPI, but not wait for other ranks. With bundles only iterations of this rank's part.
-     * \param[in]  user    as below
-     * \param[in]  data    [count][data_bytes] of these iterations; NULL where data_bytes is 0
-     * \param[out] result  [count][result_bytes] of these iterations; NULL where result_bytes is 0 */
-    int (*compute)(void *user, int64_t first, int64_t count, const void *data, void *result);
-    void *user;       /**< handed to `compute` (borrowed) */
-    const void *data; /**< [part][data_bytes] of the iterations that this rank owns; NULL if it owns none (borrowed) */
-    void *result; /**< [part][result_bytes] of the iterations that this rank owns, complete after the run (borrowed) */
+     * all ranks. May use MPI, but not wait for other ranks. With bundles only iterations of this rank's part. */
+    int (*compute)(void *user, int64_t first, int64_t count);
+    void *user;                      /**< handed to all callbacks (borrowed) */
     const eqp_loop_bundles *bundles; /**< callbacks with eqp_loop_options::bundles, otherwise NULL (borrowed) */
 } eqp_loop_work;
 
@@ -305,14 +298,14 @@ typedef struct eqp_loop_result {
 } eqp_loop_result;
 
 /** Prepares a loop. Collective over `comm`, which is duplicated; fails on all ranks or on none. The window on rank 0
- * takes O(ranks), every rank O(ranks) and its share of data and results.
+ * takes O(ranks), as does every rank.
  * \param[in]  method   a row of eqp_schedule_method_at(); the same on all ranks (borrowed)
  * \param[in]  n        iterations, >= 0; the same on all ranks. With bundles 0: eqp_loop_resize() sets them
  * \param[in]  rules    NULL: the defaults (copied); the same on all ranks, weights included
  * \param[in]  options  NULL: the defaults (copied); the same on all ranks
  * \param[out] loop     owned by the caller; unchanged on error
- * \return EQP_OK; EQP_ERR_ARGUMENT, also if ranks differ; EQP_ERR_MEMORY; EQP_ERR_OVERFLOW for an iteration of 2^31
- * bytes, or one-sided `yield` with 2^31 iterations; EQP_ERR_MPI */
+ * \return EQP_OK; EQP_ERR_ARGUMENT, also if ranks differ; EQP_ERR_MEMORY; EQP_ERR_OVERFLOW for one-sided `yield`
+ * with 2^31 iterations; EQP_ERR_MPI */
 int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n, const eqp_schedule_options *rules,
                     const eqp_loop_options *options, eqp_loop **loop);
 
