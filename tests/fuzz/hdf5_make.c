@@ -14,6 +14,8 @@ typedef struct maker {
     hid_t file;
     int ntypes;
     int64_t n[TYPES];
+    bool fragile; /* the next dataset has filters whose decoders cannot handle bytes that no encoder wrote, which would
+                     test HDF5, not the reader */
 } maker;
 
 /* The flags of the next object's oddities. */
@@ -116,8 +118,8 @@ static hsize_t count_points(int ndims, const hsize_t *dimension)
 /* Values of 8 bytes: the usual ones repeated, or values from the input. */
 static uint64_t *make_values(maker *m, hsize_t points, int usual_n, const void *usual, bool other)
 {
-    static const double strange_real[] = {0, -1, 1e18, 1e308, -1e308, 5e-324};
-    static const int64_t strange_integer[] = {
+    static const double real[] = {0, -1, 1e18, 1e308, -1e308, 5e-324};
+    static const int64_t integer[] = {
         0, -1, 1, 2, INT32_MAX, (int64_t)1 << 31, UINT32_MAX, (int64_t)1 << 40, INT64_MAX, INT64_MIN};
     uint64_t *value = calloc(points + 1, sizeof *value);
 
@@ -127,17 +129,19 @@ static uint64_t *make_values(maker *m, hsize_t points, int usual_n, const void *
     }
     for (int left = other && points > 0 ? 1 + fuzz_below(&m->in, 4) : 0; left > 0; left--) {
         uint64_t *to = &value[fuzz_word(&m->in, 2) % points];
-        int k = fuzz_below(&m->in, 20);
+        const int k = fuzz_below(&m->in, 20);
+        const uint64_t word = k < 16 ? 0 : fuzz_word(&m->in, k < 18 ? 1 : 8);
 
-        if (k < 6) {
-            memcpy(to, &strange_real[k], 8);
-        } else if (k < 16) {
-            memcpy(to, &strange_integer[k - 6], 8);
-        } else {
-            *to = fuzz_word(&m->in, k < 18 ? 1 : 8);
-        }
+        memcpy(to, k < 6 ? (const void *)&real[k] : k < 16 ? (const void *)&integer[k - 6] : &word, 8);
     }
     return value;
+}
+
+static void close_object(hid_t id)
+{
+    if (id >= 0) {
+        (void)(H5Iget_type(id) == H5I_DATASET ? H5Dclose(id) : H5Idec_ref(id));
+    }
 }
 
 static bool is_number(hid_t type)
@@ -150,31 +154,27 @@ static bool is_number(hid_t type)
 static void put_attribute(maker *m, hid_t at, const char *name, int n, hid_t stored, hid_t memory, const void *usual)
 {
     const int strange = next_strange(m);
-    hid_t type = strange & OTHER_TYPE ? choose_type(m) : H5Tcopy(stored), space, attribute;
-    hsize_t dimension[4] = {(hsize_t)n, 1, 1, 1}, points;
+    const hid_t type = strange & OTHER_TYPE ? choose_type(m) : H5Tcopy(stored);
+    hsize_t dimension[4] = {(hsize_t)n, 1, 1, 1};
     int ndims = n > 0;
 
     if (strange & OTHER_SHAPE) {
         choose_shape(m, &ndims, dimension);
     }
-    points = count_points(ndims, dimension);
+    const hsize_t points = count_points(ndims, dimension);
     if (!(strange & MISSING) && type >= 0 && points <= MOST_POINTS) {
         uint64_t *value = make_values(m, points, n > 0 ? n : 1, usual, strange & OTHER_VALUES);
+        const hid_t space = make_space(ndims, dimension, false);
+        const hid_t attribute = H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
 
-        space = make_space(ndims, dimension, false);
-        attribute = H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-        if (attribute >= 0) {
-            if (is_number(type) && points > 0) {
-                (void)H5Awrite(attribute, memory, value);
-            }
-            H5Aclose(attribute);
+        if (attribute >= 0 && is_number(type) && points > 0) {
+            (void)H5Awrite(attribute, memory, value);
         }
-        H5Sclose(space);
+        close_object(attribute);
+        close_object(space);
         free(value);
     }
-    if (type >= 0) {
-        H5Tclose(type);
-    }
+    close_object(type);
 }
 
 static void put_real(maker *m, hid_t at, const char *name, double value)
@@ -187,6 +187,7 @@ static void choose_filters(maker *m, hid_t properties)
 {
     const int filters = fuzz_byte(&m->in);
 
+    m->fragile = (filters & (8 | 16)) != 0;
     if (filters & 8) {
         H5Pset_nbit(properties);
     } else if (filters & 16) {
@@ -209,28 +210,25 @@ static void choose_filters(maker *m, hid_t properties)
 /* Chooses chunks, filters, external files. grows: the shape must have no upper limits. */
 static hid_t choose_layout(maker *m, int ndims, const hsize_t *dimension, bool *grows)
 {
-    hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    static const hsize_t edge[] = {1, 2, 3, 4, 5, 100, 1000, 16384};
+    const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
     const int k = fuzz_below(&m->in, 8);
     hsize_t chunk[4] = {1, 1, 1, 1};
 
     if (k == 0 || ndims < 1) {
         H5Pset_layout(properties, H5D_COMPACT);
-        return properties;
-    }
-    if (k == 1) {
+    } else if (k == 1) {
         H5Pset_external(properties, "other", 0, H5F_UNLIMITED);
-        return properties;
-    }
-    if (k == 2) {
-        hid_t space = make_space(ndims, dimension, false);
+    } else if (k == 2) {
+        const hid_t space = make_space(ndims, dimension, false);
 
         H5Pset_virtual(properties, space, "other", "/PartType0/Coordinates", space);
         H5Sclose(space);
+    }
+    if (k < 3 || ndims < 1) {
         return properties;
     }
     for (int i = 0; i < ndims; i++) {
-        static const hsize_t edge[] = {1, 2, 3, 4, 5, 100, 1000, 16384};
-
         chunk[i] = edge[fuzz_below(&m->in, 8)];
         if (count_points(ndims, chunk) > MOST_CHUNK_POINTS) {
             chunk[i] = 1;
@@ -242,67 +240,28 @@ static hid_t choose_layout(maker *m, int ndims, const hsize_t *dimension, bool *
     return properties;
 }
 
-/* Creates a link, group or type under the name of a dataset. */
-static void put_other_kind(maker *m, hid_t at, const char *name)
+/* True if a strange object stands for a dataset or a group: none, or a link, group or type. */
+static bool is_replaced(maker *m, int strange, hid_t at, const char *name)
 {
-    hid_t object = -1, type;
+    if ((strange & (MISSING | OTHER_KIND)) != OTHER_KIND) {
+        return (strange & MISSING) != 0;
+    }
+    const int k = fuzz_below(&m->in, 7);
+    const hid_t type = H5Tcopy(H5T_IEEE_F64LE);
 
-    switch (fuzz_below(&m->in, 7)) {
-    case 0:
-        (void)H5Lcreate_external("other", "/PartType0/Coordinates", at, name, H5P_DEFAULT, H5P_DEFAULT);
-        break;
-    case 1:
-        (void)H5Lcreate_external("other", "/", at, name, H5P_DEFAULT, H5P_DEFAULT);
-        break;
-    case 2:
-        (void)H5Lcreate_soft("/nowhere", at, name, H5P_DEFAULT, H5P_DEFAULT);
-        break;
-    case 3:
-        (void)H5Lcreate_soft("/PartType0/Coordinates", at, name, H5P_DEFAULT, H5P_DEFAULT);
-        break;
-    case 4:
+    if (k < 2) {
+        (void)H5Lcreate_external("other", k ? "/" : "/PartType0/Coordinates", at, name, H5P_DEFAULT, H5P_DEFAULT);
+    } else if (k < 4) {
+        (void)H5Lcreate_soft(k == 2 ? "/nowhere" : "/PartType0/Coordinates", at, name, H5P_DEFAULT, H5P_DEFAULT);
+    } else if (k == 4) {
         (void)H5Lcreate_hard(m->file, "/", at, name, H5P_DEFAULT, H5P_DEFAULT);
-        break;
-    case 5:
-        type = H5Tcopy(H5T_IEEE_F64LE);
+    } else if (k == 5) {
         (void)H5Tcommit2(at, name, type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        H5Tclose(type);
-        break;
-    default:
-        object = H5Gcreate2(at, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        H5Gclose(object);
+    } else {
+        close_object(H5Gcreate2(at, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     }
-}
-
-/* These filters' decoders cannot handle bytes that no encoder wrote, which would test HDF5, not the reader. */
-static bool is_fragile(hid_t properties)
-{
-    for (int i = 0; i < H5Pget_nfilters(properties); i++) {
-        unsigned flags, config;
-        size_t nvalues = 0;
-        H5Z_filter_t filter = H5Pget_filter2(properties, (unsigned)i, &flags, &nvalues, NULL, 0, NULL, &config);
-
-        if (filter == H5Z_FILTER_NBIT || filter == H5Z_FILTER_SCALEOFFSET) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Writes all values, or raw bytes as a chunk that should be filtered. */
-static void write_values(maker *m, hid_t dataset, hid_t properties, hid_t memory, hsize_t points, const uint64_t *value,
-                         bool other)
-{
-    hid_t type = H5Dget_type(dataset);
-
-    if (other && fuzz_below(&m->in, 8) == 0 && H5Pget_layout(properties) == H5D_CHUNKED && !is_fragile(properties)) {
-        const hsize_t first[4] = {0, 0, 0, 0};
-
-        (void)H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, first, 8 * (points < 8 ? points : 8), value);
-    } else if (is_number(type) && points > 0) {
-        (void)H5Dwrite(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, value);
-    }
-    H5Tclose(type);
+    close_object(type);
+    return true;
 }
 
 static void put_dataset(maker *m, hid_t at, const char *name, int64_t rows, int width, hid_t stored, hid_t memory)
@@ -310,68 +269,64 @@ static void put_dataset(maker *m, hid_t at, const char *name, int64_t rows, int 
     static const double usual_real[] = {1, 0.5, 0.25, 3, 7, 0.125, 2};
     static const int64_t usual_integer[] = {7, 9, 8, 11};
     const int strange = next_strange(m);
-    bool real = H5Tget_class(memory) == H5T_FLOAT, grows = false;
-    hsize_t dimension[4] = {(hsize_t)rows, (hsize_t)width, 1, 1}, points;
+    const bool real = H5Tget_class(memory) == H5T_FLOAT, other = strange & OTHER_VALUES;
+    hsize_t dimension[4] = {(hsize_t)rows, (hsize_t)width, 1, 1};
     int ndims = width > 1 ? 2 : 1;
-    hid_t type, properties, space, dataset;
+    bool grows = false;
 
-    if (strange & MISSING) {
+    if (is_replaced(m, strange, at, name)) {
         return;
     }
-    if (strange & OTHER_KIND) {
-        put_other_kind(m, at, name);
-        return;
-    }
-    type = strange & OTHER_TYPE ? choose_type(m) : H5Tcopy(stored);
+    const hid_t type = strange & OTHER_TYPE ? choose_type(m) : H5Tcopy(stored);
     if (strange & OTHER_SHAPE) {
         choose_shape(m, &ndims, dimension);
     }
-    properties = strange & OTHER_LAYOUT ? choose_layout(m, ndims, dimension, &grows) : H5Pcreate(H5P_DATASET_CREATE);
-    space = make_space(ndims, dimension, grows);
-    points = count_points(ndims, dimension);
-    dataset = type >= 0 ? H5Dcreate2(at, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT) : -1;
+    m->fragile = false;
+    const hid_t properties =
+        strange & OTHER_LAYOUT ? choose_layout(m, ndims, dimension, &grows) : H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t space = make_space(ndims, dimension, grows);
+    const hsize_t points = count_points(ndims, dimension);
+    const hid_t dataset = type >= 0 ? H5Dcreate2(at, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT) : -1;
     if (dataset >= 0 && points <= MOST_POINTS && H5Pget_external_count(properties) == 0 &&
         H5Pget_layout(properties) != H5D_VIRTUAL) {
-        uint64_t *value = real ? make_values(m, points, 7, usual_real, strange & OTHER_VALUES)
-                               : make_values(m, points, 4, usual_integer, strange & OTHER_VALUES);
+        uint64_t *value = make_values(m, points, real ? 7 : 4, real ? (const void *)usual_real : usual_integer, other);
 
-        write_values(m, dataset, properties, memory, points, value, strange & OTHER_VALUES);
+        /* All values, or raw bytes as a chunk that should be filtered. */
+        if (other && fuzz_below(&m->in, 8) == 0 && H5Pget_layout(properties) == H5D_CHUNKED && !m->fragile) {
+            const hsize_t first[4] = {0, 0, 0, 0};
+
+            (void)H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, first, 8 * (points < 8 ? points : 8), value);
+        } else if (is_number(type) && points > 0) {
+            (void)H5Dwrite(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, value);
+        }
         free(value);
     }
     if (dataset >= 0 && strcmp(name, "Velocities") == 0 && fuzz_below(&m->in, 16) == 15) {
         put_real(m, dataset, "a_scaling", 0.5);
     }
-    if (dataset >= 0) {
-        H5Dclose(dataset);
-    }
-    H5Sclose(space);
-    H5Pclose(properties);
-    if (type >= 0) {
-        H5Tclose(type);
+    const hid_t open[] = {dataset, space, properties, type};
+    for (int i = 0; i < 4; i++) {
+        close_object(open[i]);
     }
 }
 
 static hid_t put_group(maker *m, const char *name)
 {
-    const int strange = next_strange(m);
-
-    if (strange & MISSING) {
-        return -1;
-    }
-    if (strange & OTHER_KIND) {
-        put_other_kind(m, m->file, name);
-        return -1;
-    }
-    return H5Gcreate2(m->file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    return is_replaced(m, next_strange(m), m->file, name)
+               ? -1
+               : H5Gcreate2(m->file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 }
 
 static void put_header(maker *m)
 {
     static const double mass[TYPES] = {0, 2.5, 0, 0.5};
     static const int64_t high[TYPES] = {0};
-    static const char *const name[] = {"Time", "Redshift", "BoxSize", "Omega0", "OmegaLambda", "HubbleParam"};
-    static const double value[] = {0.5, 0, 50, 0.3, 0.7, 0.7};
-    hid_t group = put_group(m, "Header");
+    static const struct {
+        const char *name;
+        double value;
+    } real[] = {{"Time", 0.5},   {"Redshift", 0},      {"BoxSize", 50},
+                {"Omega0", 0.3}, {"OmegaLambda", 0.7}, {"HubbleParam", 0.7}};
+    const hid_t group = put_group(m, "Header");
 
     if (group < 0) {
         return;
@@ -381,44 +336,38 @@ static void put_header(maker *m)
     put_attribute(m, group, "NumPart_Total_HighWord", m->ntypes, H5T_STD_U32LE, H5T_NATIVE_INT64, high);
     put_attribute(m, group, "MassTable", m->ntypes, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, mass);
     put_attribute(m, group, "NumFilesPerSnapshot", 0, H5T_STD_I32LE, H5T_NATIVE_INT64, &(int64_t){1});
-    for (int i = 0; i < 6; i++) {
-        put_real(m, group, name[i], value[i]);
+    for (size_t i = 0; i < sizeof real / sizeof *real; i++) {
+        put_real(m, group, real[i].name, real[i].value);
     }
-    H5Gclose(group);
+    close_object(group);
 }
 
 static void put_type(maker *m, int t)
 {
-    static const char *const column[] = {"Coordinates", "Velocities",   "ParticleIDs",
-                                         "Masses",      "Acceleration", "Potential"};
-    char name[32];
-    hid_t group;
+    static const char *const name[] = {"Coordinates", "Velocities",   "ParticleIDs",
+                                       "Masses",      "Acceleration", "Potential"};
+    static const int width[] = {3, 3, 1, 1, 3, 1};
+    const hid_t stored[] = {H5T_IEEE_F32LE, H5T_IEEE_F64LE, H5T_STD_U64LE,
+                            H5T_IEEE_F64LE, H5T_IEEE_F64LE, H5T_IEEE_F64LE};
+    char type[32];
 
-    (void)snprintf(name, sizeof name, "PartType%d", t);
-    group = put_group(m, name);
-    if (group < 0) {
-        return;
+    (void)snprintf(type, sizeof type, "PartType%d", t);
+    const hid_t group = put_group(m, type);
+    for (int i = 0; group >= 0 && i < 6; i++) {
+        put_dataset(m, group, name[i], m->n[t], width[i], stored[i], i == 2 ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE);
     }
-    for (int i = 0; i < 6; i++) {
-        const bool is_id = i == 2;
-        put_dataset(m, group, column[i], m->n[t], i < 2 || i == 4 ? 3 : 1,
-                    i == 0  ? H5T_IEEE_F32LE
-                    : is_id ? H5T_STD_U64LE
-                            : H5T_IEEE_F64LE,
-                    is_id ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE);
-    }
-    H5Gclose(group);
+    close_object(group);
 }
 
 /* A group with an integer and a real attribute. */
 static void put_pair(maker *m, const char *name, const char *integer, int64_t i, const char *real, double x)
 {
-    hid_t group = put_group(m, name);
+    const hid_t group = put_group(m, name);
 
     if (group >= 0) {
         put_attribute(m, group, integer, 0, H5T_STD_I32LE, H5T_NATIVE_INT64, &i);
         put_real(m, group, real, x);
-        H5Gclose(group);
+        close_object(group);
     }
 }
 
@@ -452,13 +401,10 @@ static void make_other(void)
     fuzz_require(m.file >= 0);
     put_header(&m);
     put_type(&m, 0);
-    {
-        double mass[4] = {FUZZ_FORBIDDEN_MASS, FUZZ_FORBIDDEN_MASS, FUZZ_FORBIDDEN_MASS, FUZZ_FORBIDDEN_MASS};
-        hid_t dataset = H5Dopen2(m.file, "/PartType0/Masses", H5P_DEFAULT);
-
-        fuzz_require(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, mass) >= 0);
-        H5Dclose(dataset);
-    }
+    const double mass[4] = {FUZZ_FORBIDDEN_MASS, FUZZ_FORBIDDEN_MASS, FUZZ_FORBIDDEN_MASS, FUZZ_FORBIDDEN_MASS};
+    const hid_t dataset = H5Dopen2(m.file, "/PartType0/Masses", H5P_DEFAULT);
+    fuzz_require(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, mass) >= 0);
+    close_object(dataset);
     fuzz_require(H5Fclose(m.file) >= 0);
 }
 
