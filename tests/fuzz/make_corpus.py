@@ -150,29 +150,16 @@ def make_options():
                "--output-every 2 --quiet --progress",
         "generate": "--generate plummer:n=1000,seed=3 --rebalance 5",
         "generate-disks": "--generate disks:n=10 --rebalance never --balance sfc",
-        "generate-a-key-twice": "--generate plummer:n=1,n=2",
+        "generate-a-key-twice": "--generate plummer:n=1,n=2", "generate-not-a-number": "--generate plummer:n=nan",
         "generate-too-many": "--generate plummer:n=9223372036854775807",
-        "generate-not-a-number": "--generate plummer:n=nan",
-        "restart": "--restart barneshut-restart.hdf5 --steps 100",
-        "two-inputs": "a --restart b",
-        "help": "--help",
-        "version": "--version",
-        "cutoff": "--generate plummer --cutoff 0.5 --theta 0.6",
-        "end-of-options": "-- --steps",
-        "no-value": "--steps --dt",
-        "empty-value": "--report=",
-        "too-large": "--steps 9223372036854775808",
-        "not-finite": "--dt inf",
-        "lists": "1,2,3 a,b,c ,, 1001",
+        "restart": "--restart barneshut-restart.hdf5 --steps 100", "two-inputs": "a --restart b", "help": "--help",
+        "version": "--version", "cutoff": "--generate plummer --cutoff 0.5 --theta 0.6", "end-of-options": "-- --steps",
+        "no-value": "--steps --dt", "empty-value": "--report=", "too-large": "--steps 9223372036854775808",
+        "not-finite": "--dt inf", "lists": "1,2,3 a,b,c ,, 1001", "unknown": "--nonsense=1",
         "keyed": "n=7 kind:n=7,x=0.5,seed=2 kind:n=1001 x=0 seed=4 kind:y=1 n=1,n=2 kind: =1 n= n",
-        "unknown": "--nonsense=1",
-        "flag-with-value": "--quiet=yes",
-        "same-twice": "a --steps 1 --steps 2",
-    }
-    for name, text in lines.items():
-        save("options", name, text.replace(" ", "\n"))
-    save("options", "empty-argument", "\n\n")
-    save("options", "not-utf8", b"--report\n\xff\xfe\x01\n")
+        "flag-with-value": "--quiet=yes", "same-twice": "a --steps 1 --steps 2"}
+    save_all("options", {name: text.replace(" ", "\n") for name, text in lines.items()})
+    save_all("options", {"empty-argument": "\n\n", "not-utf8": b"--report\n\xff\xfe\x01\n"})
 
 
 def make_samples():
@@ -253,71 +240,43 @@ def hdf5(flags=0, counts=(3, 2), strange=(), further=b""):
 
 def make_hdf5():
     # Objects without the restart groups: 0 Header, 1 to 11 its attributes, 12 PartType0, 13 to 18 its datasets (one
-    # more byte behind Velocities), ...
-    files = {
-        "usual": hdf5(),
-        "latest-format": hdf5(1),
-        "user-block": hdf5(2),
-        "one-type": hdf5(0, (5,)),
-        "sixteen-types": hdf5(0, (1, 0, 2) * 5 + (1,)),
-        "with-restart": hdf5(4),
-        "all": hdf5(7, (1, 1, 1, 1)),
-    }
-    for place in range(20):
-        files[f"missing-{place}"] = hdf5(0, (3, 2), [(place, 0x81, b"")])
-    for kind in range(7):
-        files[f"kind-{kind}"] = hdf5(0, (3, 2), [(13, 0xa0, bytes([kind]))])
-    for number in range(27):
-        files[f"type-{number}"] = hdf5(0, (3, 2), [(13, 0x82, bytes([number, 9]))])
-        files[f"ids-type-{number}"] = hdf5(0, (3, 2), [(15, 0x82, bytes([number, 9]))])
-        files[f"attribute-type-{number}"] = hdf5(0, (3, 2), [(1 + number % 11, 0x82, bytes([number, 9]))])
-    for ndims in range(6):
-        files[f"count-shape-{ndims}"] = hdf5(0, (3, 2), [(1, 0x84, bytes([ndims, 10, 10, 1, 1]))])
-        files[f"mass-shape-{ndims}"] = hdf5(0, (3, 2), [(4, 0x84, bytes([ndims, 5, 3, 1, 1]))])
-        files[f"shape-{ndims}"] = hdf5(0, (3, 2), [(13, 0x84, bytes([ndims, 10, 10, 1, 1]))])
-        files[f"time-shape-{ndims}"] = hdf5(0, (3, 2), [(6, 0x84, bytes([ndims, 3, 3, 1, 1]))])
-    for layout in range(4):
-        files[f"layout-{layout}"] = hdf5(0, (3, 2), [(13, 0x88, bytes([layout, 1, 2, 0]))])
-    for filters in (1, 2, 3, 4, 8, 16, 32, 63):
-        files[f"filters-{filters}"] = hdf5(0, (3, 2), [(13, 0x88, bytes([3, 1, 2, filters]))])
-    for number in (8, 9):
-        files[f"claim-{number}"] = hdf5(0, (3, 2), [(13, 0x8c, bytes([2, number, 10, 3, 7, 2, 2]))])
-    for value in range(16):
-        files[f"count-{value}"] = hdf5(0, (3, 2), [(1, 0x90, bytes([0, 0, 0, value]))])
-    for value in range(6):
-        files[f"mass-{value}"] = hdf5(0, (3, 2), [(17, 0x90, bytes([0, 1, 0, value, 1]))])
-    for kind in range(0, 7, 2):
-        files[f"group-kind-{kind}"] = hdf5(0, (3, 2), [(12, 0xa0, bytes([kind]))])
-    for number in range(0, 27, 3):
-        files[f"counts-type-{number}"] = hdf5(0, (3, 2), [(1, 0x82, bytes([number, 9]))])
-    nan = struct.pack("<d", float("nan"))
-    files["nan"] = hdf5(0, (3, 2), [(13, 0x90, bytes([0, 4, 0, 18]) + nan + b"\1")])
-    files["nan-time"] = hdf5(0, (3, 2), [(6, 0x90, bytes([0, 0, 0, 18]) + nan)])
-    files["raw-chunk"] = hdf5(0, (3, 2), [(13, 0x98, bytes([3, 5, 2, 2, 0, 0, 0, 0, 0]))])
-    for name, data in files.items():
-        save("hdf5", name, data)
-    infinite = struct.pack("<d", float("inf"))
-    # With them: 12 Equipoise, 13 step, 14 dt, 15 Parameters, ..., 18 PartType0.
-    again = {
-        "usual": hdf5(4),
-        "no-group": hdf5(4, (3, 2), [(12, 0x81, b"")]),
-        "no-step": hdf5(4, (3, 2), [(13, 0x81, b"")]),
-        "step-is-real": hdf5(4, (3, 2), [(13, 0x82, bytes([10]))]),
-        "step-is-text": hdf5(4, (3, 2), [(13, 0x82, bytes([16, 4]))]),
-        "step-below-0": hdf5(4, (3, 2), [(13, 0x92, bytes([5, 0, 0, 0, 7]))]),
-        "step-2-63": hdf5(4, (3, 2), [(13, 0x92, bytes([5, 0, 0, 0, 14]))]),
-        "step-is-a-list": hdf5(4, (3, 2), [(13, 0x84, bytes([1, 3]))]),
-        "dt-0": hdf5(4, (3, 2), [(14, 0x90, bytes([0, 0, 0, 0]))]),
-        "dt-infinite": hdf5(4, (3, 2), [(14, 0x90, bytes([0, 0, 0, 18]) + infinite)]),
-        "dt-nan": hdf5(4, (3, 2), [(14, 0x90, bytes([0, 0, 0, 18]) + nan)]),
-        "no-acceleration": hdf5(4, (3, 2), [(24, 0x81, b"")]),
-        "only-one-type-has-potential": hdf5(4, (3, 2), [(25, 0x81, b"")]),
-        "missing-type": hdf5(4, (3, 2), [(18, 0x81, b"")]),
-        "type-kind-2": hdf5(4, (3, 2), [(18, 0xa0, bytes([2]))]),
-    }
-    for name, data in again.items():
-        save("restart", name, b"\x05" + data)
-    save("restart", "past-the-end", b"\0" + hdf5(4))
+    # more byte behind Velocities), ... With them: 12 Equipoise, 13 step, 14 dt, 15 Parameters, ..., 18 PartType0.
+    def strange(place, control, *more, flags=0):
+        return hdf5(flags, (3, 2), [(place, control, bytes(more))])
+
+    def again(place, control, *more):
+        return strange(place, control, *more, flags=4)
+
+    nan, infinite = struct.pack("<d", float("nan")), struct.pack("<d", float("inf"))
+    save_all("hdf5", {
+        "usual": hdf5(), "latest-format": hdf5(1), "user-block": hdf5(2), "one-type": hdf5(0, (5,)),
+        "sixteen-types": hdf5(0, (1, 0, 2) * 5 + (1,)), "with-restart": hdf5(4), "all": hdf5(7, (1, 1, 1, 1)),
+        "nan": strange(13, 0x90, 0, 4, 0, 18, *nan, 1), "nan-time": strange(6, 0x90, 0, 0, 0, 18, *nan),
+        "raw-chunk": strange(13, 0x98, 3, 5, 2, 2, 0, 0, 0, 0, 0),
+        **{f"missing-{place}": strange(place, 0x81) for place in range(20)},
+        **{f"kind-{kind}": strange(13, 0xa0, kind) for kind in range(7)},
+        **{f"type-{number}": strange(13, 0x82, number, 9) for number in range(27)},
+        **{f"ids-type-{number}": strange(15, 0x82, number, 9) for number in range(27)},
+        **{f"attribute-type-{number}": strange(1 + number % 11, 0x82, number, 9) for number in range(27)},
+        **{f"count-shape-{ndims}": strange(1, 0x84, ndims, 10, 10, 1, 1) for ndims in range(6)},
+        **{f"mass-shape-{ndims}": strange(4, 0x84, ndims, 5, 3, 1, 1) for ndims in range(6)},
+        **{f"shape-{ndims}": strange(13, 0x84, ndims, 10, 10, 1, 1) for ndims in range(6)},
+        **{f"time-shape-{ndims}": strange(6, 0x84, ndims, 3, 3, 1, 1) for ndims in range(6)},
+        **{f"layout-{layout}": strange(13, 0x88, layout, 1, 2, 0) for layout in range(4)},
+        **{f"filters-{filters}": strange(13, 0x88, 3, 1, 2, filters) for filters in (1, 2, 3, 4, 8, 16, 32, 63)},
+        **{f"claim-{number}": strange(13, 0x8c, 2, number, 10, 3, 7, 2, 2) for number in (8, 9)},
+        **{f"count-{value}": strange(1, 0x90, 0, 0, 0, value) for value in range(16)},
+        **{f"mass-{value}": strange(17, 0x90, 0, 1, 0, value, 1) for value in range(6)},
+        **{f"group-kind-{kind}": strange(12, 0xa0, kind) for kind in range(0, 7, 2)},
+        **{f"counts-type-{number}": strange(1, 0x82, number, 9) for number in range(0, 27, 3)}})
+    restarts = {
+        "usual": hdf5(4), "no-group": again(12, 0x81), "no-step": again(13, 0x81), "step-is-real": again(13, 0x82, 10),
+        "step-is-text": again(13, 0x82, 16, 4), "step-below-0": again(13, 0x92, 5, 0, 0, 0, 7),
+        "step-2-63": again(13, 0x92, 5, 0, 0, 0, 14), "step-is-a-list": again(13, 0x84, 1, 3),
+        "dt-0": again(14, 0x90, 0, 0, 0, 0), "dt-infinite": again(14, 0x90, 0, 0, 0, 18, *infinite),
+        "dt-nan": again(14, 0x90, 0, 0, 0, 18, *nan), "no-acceleration": again(24, 0x81),
+        "only-one-type-has-potential": again(25, 0x81), "missing-type": again(18, 0x81), "type-kind-2": again(18, 0xa0, 2)}
+    save_all("restart", {"past-the-end": b"\0" + hdf5(4), **{name: b"\x05" + data for name, data in restarts.items()}})
 
 
 def network(version=5, nfiles=1, count=None, decomposition=2, nodes=None, domains=None, low="-10 -10 -10", high="10 10 10"):
@@ -602,21 +561,5 @@ if __name__ == "__main__":
         sys.exit("usage: make_corpus.py FOLDER")
     shutil.rmtree(corpus, ignore_errors=True)
     shutil.copytree(here / "kept", corpus)
-    make_gadget()
-    make_tipsy()
-    make_text()
-    make_options()
-    make_samples()
-    make_page()
-    make_loads()
-    make_let()
-    make_hdf5()
-    make_paradis()
-    make_ctrl()
-    make_speeds()
-    make_dd_options()
-    make_forces()
-    make_words()
-    make_balancer()
-    make_evaluation()
-    make_traces()
+    for make in [value for name, value in globals().items() if name.startswith("make_")]:
+        make()
