@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include "contents.h"
+#include "failing_malloc.h"
 #include "slow.h"
 #include "unit.h"
 
@@ -260,6 +261,30 @@ static inline void refuse_read(const char *path, int code, const char *what)
     }
 }
 
+/* Repeats a call with 0, 1, 2, ... allocations until none fails; each that fails is told in one line. */
+static inline void check_memory(int kind, const char *path,
+                                int (*do_some)(int kind, const char *path, eqp_message *message),
+                                void (*after)(const char *path))
+{
+    eqp_message message = {""};
+    int64_t k = 0;
+    int code = EQP_OK;
+
+    for (; failing_malloc_works && FAILING_MALLOC(k, code = do_some(kind, path, &message)) && code != EQP_OK; k++) {
+        if (code != EQP_ERR_MEMORY || !strstr(message.text, "out of memory")) {
+            fail_msg("kind %d, allocation %lld: %d '%s'", kind, (long long)k, code, message.text);
+        }
+        if (after) {
+            after(path);
+        }
+        message.text[0] = '\0';
+    }
+    if (code != EQP_OK) {
+        fail_msg("kind %d: %d '%s'", kind, code, message.text);
+    }
+    assert_true(k > 1 || !failing_malloc_works);
+}
+
 static const char old_text[] = "what was there before\n";
 
 static inline void check_old(const char *path)
@@ -371,6 +396,53 @@ static inline void refuse_truncations(const char *path, size_t step)
                      message.text);
         }
     }
+}
+
+static inline int open_and_read_some(int kind, const char *path, eqp_message *message)
+{
+    double x[1], vx[1], m[1];
+    int64_t id[1];
+    const eqp_snapshot_arrays arrays = {.x = x, .vx = vx, .m = m, .id = id};
+    eqp_snapshot *s = NULL;
+    int code = eqp_snapshot_open(path, &s, message);
+
+    (void)kind;
+    assert_true((s != NULL) == (code == EQP_OK));
+    code = code ? code : eqp_snapshot_read(s, 0, 1, &arrays, message);
+    eqp_snapshot_close(s);
+    return code;
+}
+
+/* The file "a" of a format keeps the promises of every format: all slices, compressed or not, are those of the whole;
+ * truncations to lengths visited by `step`, before and after opening, are errors, as are failing allocations. HDF5
+ * allocates, too, and does not pass on that it ran out of memory. */
+static inline void check_format(const particles *whole, size_t step, bool hdf5)
+{
+    const char *path = in_folder("a");
+    size_t size;
+    HEAP char *image = contents_of(path, &size);
+
+    check_slices(path, whole);
+    if (!hdf5) {
+        check_memory(0, path, open_and_read_some, NULL);
+    }
+    refuse_truncations(path, step);
+    save_packed(path, image, size);
+    check_slices(path, whole);
+    refuse_truncations(path, step);
+    save_part(path, (const unsigned char *)image, size);
+    FREED(eqp_snapshot) *s = open_good(path);
+    FREED_BY(particles_free) particles p = particles_new(whole->n);
+    const eqp_snapshot_arrays all = particles_arrays(&p);
+    for (size_t length = size / 2; length > 0; length /= 2) {
+        eqp_message message = {""};
+
+        assert_int_equal(truncate(path, (off_t)length), 0);
+        assert_int_equal(eqp_snapshot_read(s, 0, whole->n, &all, &message), EQP_ERR_FORMAT);
+        assert_non_null(strstr(message.text, "a: "));
+    }
+    unlink(path);
+    assert_int_equal(eqp_snapshot_read(s, 0, whole->n, &all, NULL), EQP_ERR_IO);
 }
 
 #endif

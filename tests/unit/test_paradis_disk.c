@@ -3,8 +3,6 @@
  * left next to it, one line says why. The limit on the size of files replaces the disk. */
 #include "paradis_files.h"
 
-#include "failing_malloc.h"
-
 #include <equipoise/more/io.h>
 
 enum { DATA, LINES, SERIES, KINDS, PAIR = KINDS, NODES = 400 };
@@ -152,33 +150,14 @@ TEST(what_is_discarded_leaves_nothing)
 TEST(writers_survive_failing_allocations)
 {
     (void)model_network(); /* before anything fails */
-    SKIP_IF(!failing_malloc_works);
     for (int kind = 0; kind <= PAIR; kind++) {
-        const char *path = in_folder("a");
-
         files_in_folder(true);
-        save_text(path, old_text);
-        for (int64_t k = 0;; k++) {
-            eqp_message message = {""};
-
-            failing_malloc_start(k);
-            int rc = write_some(kind, path, &message);
-            if (failing_malloc_stop() == 0 || rc == EQP_OK) {
-                if (rc != EQP_OK) {
-                    fail_msg("kind %d: %d '%s'", kind, rc, message.text);
-                }
-                assert_true(k > 1);
-                break;
-            }
-            if (rc != EQP_ERR_MEMORY || !strstr(message.text, "out of memory")) {
-                fail_msg("kind %d, allocation %lld: %d '%s'", kind, (long long)k, rc, message.text);
-            }
-            check_old(path);
-        }
+        save_text(in_folder("a"), old_text);
+        check_memory(kind, in_folder("a"), write_some, check_old);
     }
 }
 
-static int read_some(bool control, const char *path, eqp_message *message)
+static int read_some(int control, const char *path, eqp_message *message)
 {
     eqp_paradis_control found = eqp_paradis_control_defaults;
     network w;
@@ -186,32 +165,19 @@ static int read_some(bool control, const char *path, eqp_message *message)
     if (control) {
         return eqp_paradis_control_read(path, &found, NULL, NULL, message);
     }
-    int rc = network_read(path, 1, &w, message);
+    const int rc = network_read(path, 1, &w, message);
+    if (rc == EQP_ERR_MEMORY && message->text[0] == '\0') {
+        eqp_message_set(message, "the test is out of memory");
+    }
     network_free(&w);
     return rc;
 }
 
 TEST(readers_survive_failing_allocations)
 {
-    SKIP_IF(!failing_malloc_works);
     save_text(in_folder("net.0"), replaced(HEADER_TEXT FIRST_TEXT SECOND_TEXT, "Segments =   1", "Segments = 2"));
     save_packed_text(in_folder("net.1.gz"), THIRD_TEXT);
     save_text(in_folder("ctrl"), "rc = 1\n");
-    for (int control = 0; control < 2; control++) {
-        for (int64_t k = 0;; k++) {
-            eqp_message message = {""};
-
-            failing_malloc_start(k);
-            int rc = read_some(control, in_folder(control ? "ctrl" : "net"), &message);
-            if (failing_malloc_stop() == 0 || rc == EQP_OK) {
-                assert_ok(rc);
-                assert_true(k > 3);
-                break;
-            }
-            /* If the test itself ran out of memory there is no message. */
-            if (rc != EQP_ERR_MEMORY || (message.text[0] && !strstr(message.text, "out of memory"))) {
-                fail_msg("control %d, allocation %lld: %d '%s'", control, (long long)k, rc, message.text);
-            }
-        }
-    }
+    check_memory(0, in_folder("net"), read_some, NULL);
+    check_memory(1, in_folder("ctrl"), read_some, NULL);
 }

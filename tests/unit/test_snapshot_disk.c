@@ -3,8 +3,6 @@
  * works. A limit on file sizes simulates the disk. The same writers, and a reader, without memory. */
 #include "snapshot_files.h"
 
-#include "failing_malloc.h"
-
 #include <hdf5.h>
 #include <sys/wait.h>
 

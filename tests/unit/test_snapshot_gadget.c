@@ -21,6 +21,9 @@ TEST(every_variant_gives_the_same_particles)
         assert_string_equal(eqp_snapshot_get_info(opened)->format, name);
         assert_true(eqp_snapshot_get_info(opened)->has_ids);
         assert_memory_equal(eqp_snapshot_get_info(opened)->type_n, s.n, sizeof s.n);
+        if (variant < 4) {
+            check_format(&whole, 1, false);
+        }
     }
 }
 
@@ -41,12 +44,7 @@ TEST(headers_of_gadget_4_give_the_same_particles)
         assert_int_equal(eqp_snapshot_get_info(opened)->ntypes, s.own_types);
         eqp_snapshot_close(opened);
         if (variant < 2) {
-            bytes file = file_of(&s);
-
-            refuse_truncations(in_folder("a"), 7);
-            save_packed(in_folder("a"), file.p, file.n);
-            check_slices(in_folder("a"), &whole);
-            free(file.p);
+            check_format(&whole, 7, false);
         }
     }
 }

@@ -38,18 +38,6 @@ TEST(a_set_that_does_not_fit_together_is_refused)
     refuse_open(in_folder("d.0"), EQP_ERR_IO, "d.1");
 }
 
-TEST(truncation_anywhere_is_refused)
-{
-    for (int format = 1; format <= 2; format++) {
-        spec s = mixed;
-
-        s.format = format;
-        s.big = format == 2;
-        save_spec(in_folder("a"), &s);
-        refuse_truncations(in_folder("a"), 1);
-    }
-}
-
 TEST(damaged_records_are_refused)
 {
     bytes file = file_of(&mixed);
@@ -153,24 +141,6 @@ TEST(a_header_with_impossible_numbers_is_refused)
     s.nfiles = -1;
     save_spec(in_folder("a"), &s);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "files");
-}
-
-TEST(a_file_that_shrinks_after_opening_is_an_error)
-{
-    FREED_BY(particles_free) particles p = particles_new(10);
-    eqp_snapshot_arrays arrays = particles_arrays(&p);
-
-    save_spec(in_folder("a"), &mixed);
-    FREED(eqp_snapshot) *s = open_good(in_folder("a"));
-    for (off_t length = MASS; length >= 0; length -= 13) {
-        eqp_message message = {""};
-
-        assert_int_equal(truncate(in_folder("a"), length), 0);
-        assert_int_equal(eqp_snapshot_read(s, 0, 10, &arrays, &message), EQP_ERR_FORMAT);
-        assert_non_null(strstr(message.text, "a: truncated: ends at byte"));
-    }
-    unlink(in_folder("a"));
-    assert_int_equal(eqp_snapshot_read(s, 0, 10, &arrays, NULL), EQP_ERR_IO);
 }
 
 TEST(millions_of_empty_blocks_are_refused)

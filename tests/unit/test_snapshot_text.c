@@ -54,6 +54,9 @@ TEST(both_layouts_give_the_same_particles)
         assert_int_equal(eqp_snapshot_get_info(s)->has_ids, with_id);
         assert_true(eqp_snapshot_get_info(s)->time == (with_id ? 0.25 : 0));
         assert_string_equal(eqp_snapshot_get_info(s)->format, with_id ? "text with ids" : "text");
+        if (with_id) { /* the header counts, so any truncation is found */
+            check_format(&whole, 1, false);
+        }
         free(file.p);
     }
 }
@@ -104,15 +107,6 @@ TEST(slices_of_many_lines_start_where_they_should)
     for (int k = 7; k >= 0; k--) {
         check_slice(s, cut[k], cut[k + 1] - cut[k], &whole);
     }
-    free(file.p);
-}
-
-TEST(truncation_anywhere_is_refused_where_the_header_counts)
-{
-    bytes file = file_of(4, true);
-
-    save(in_folder("a"), &file);
-    refuse_truncations(in_folder("a"), 1);
     free(file.p);
 }
 
