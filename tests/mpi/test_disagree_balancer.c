@@ -467,42 +467,35 @@ static int measure(const seat *s)
 MPI_TEST(rows_of_balancers)
 {
     static const calls all[] = {
-        {"eqp_balancer_create",
-         create,
-         {[ALONE] = "comm: NULL",
-          [WRONG] =
-              "problem: NULL; problem.nkinds: -1; problem.nphases: -1; problem.back: 0; problem.ghosts: 0; "
-              "problem.overhead: -1 for 0; problem.memory: -1 for 0; problem.branch: -1; problem.own: of NULLs; "
-              "problem.size: 1; problem.survey: 0; problem.ngrains: -1; options: NULL; options.size: 0; options.size: "
-              "-1; "
-              "options.method: method: 0; options.method: word: -1; options.method: options.rate: -1; options.method: "
-              "options.maps: differs; options.imbalance_tol: -1; options.fresh_tol: -1; options.policy: settle: 0; "
-              "options.share: model: NULL where it is wanted; options.share: nspeeds: 0; options.share: speed: 0; "
-              "options.capacities: of_mean: -1; options.capacities: n: -1; options.plan: node: 0; options.network: "
-              "alpha: -1; options.lazy: none for a thread; balancer: NULL",
-          [SAME] =
-              "problem.nkinds: differs; problem.nominal: 0; problem.nominal: 2 for 1; problem.once: differs; "
-              "problem.nphases: differs; problem.back: 1 for 0; problem.ghosts: 0 for 1; problem.overhead: 0; "
-              "problem.overhead: 2 for 1; problem.memory: 0; problem.memory: 2 for 1; problem.branch: differs; "
-              "problem.own: 0; problem.own: other flags; problem.own: assigned; problem.estimates: differs; "
-              "problem.open: -1; problem.close: -1; problem.aspect: -1; problem.base: -1; problem.trace: 0; "
-              "problem.assign: -1; problem.advance: -1; problem.label: -1; problem.ngrains: differs; problem.grain: "
-              "-1; problem.cycle: 0; problem.apart: differs; problem.turn: -1; options.size: less; options.method: "
-              "another; options.method: a copy; options.method: word: differs; options.method: settings: differs; "
-              "options.method: options.strategy: differs; options.method: options.rate: differs; options.method: "
-              "options.threshold: differs; options.method: options.pins: differs; options.method: options.full: "
-              "differs; options.method: options.split: differs; options.method: options.even: differs; options.method: "
-              "options.homes: differs; options.method: options.start: 0; options.method: another start; "
-              "options.imbalance_tol: differs; options.fresh_tol: differs; options.assign_tol: differs; options.seed: "
-              "differs; options.policy: mode: differs; options.policy: every: differs; options.policy: imbalance_tol: "
-              "differs; options.policy: settle: differs; options.policy: jump: differs; options.share: kind: differs; "
-              "options.share: model: differs; options.share: another speed; options.capacities: of_mean: differs; "
-              "options.plan_auto: differs; options.plan: stages: differs; options.plan: broadcast: differs; "
-              "options.plan: node: differs; options.network: alpha: differs; options.network: beta: differs; "
-              "options.network: node: differs; options.network_measure: differs; options.calibrate: differs; "
-              "options.handed_out: differs; options.fixed_costs: differs",
-          [FINE] = "problem.user: 0; options.clock: another; message: NULL"}},
-        {"eqp_balancer_free", destroy, {[FINE] = "balancer: NULL"}},
+        {"eqp_balancer_create", create,
+         "FINE problem.user: 0; options.clock: another; message: NULL; ALONE comm: NULL; WRONG problem: NULL; "
+         "problem.nkinds: -1; problem.nphases: -1; problem.back: 0; problem.ghosts: 0; problem.overhead: -1 for 0; "
+         "problem.memory: -1 for 0; problem.branch: -1; problem.own: of NULLs; problem.size: 1; problem.survey: 0; "
+         "problem.ngrains: -1; options: NULL; options.size: 0; options.size: -1; options.method: method: 0; "
+         "options.method: word: -1; options.method: options.rate: -1; options.method: options.maps: differs; "
+         "options.imbalance_tol: -1; options.fresh_tol: -1; options.policy: settle: 0; options.share: model: NULL "
+         "where it is wanted; options.share: nspeeds: 0; options.share: speed: 0; options.capacities: of_mean: -1; "
+         "options.capacities: n: -1; options.plan: node: 0; options.network: alpha: -1; options.lazy: none for a "
+         "thread; balancer: NULL; SAME problem.nkinds: differs; problem.nominal: 0; problem.nominal: 2 for 1; "
+         "problem.once: differs; problem.nphases: differs; problem.back: 1 for 0; problem.ghosts: 0 for 1; "
+         "problem.overhead: 0; problem.overhead: 2 for 1; problem.memory: 0; problem.memory: 2 for 1; problem.branch: "
+         "differs; problem.own: 0; problem.own: other flags; problem.own: assigned; problem.estimates: differs; "
+         "problem.open: -1; problem.close: -1; problem.aspect: -1; problem.base: -1; problem.trace: 0; problem.assign: "
+         "-1; problem.advance: -1; problem.label: -1; problem.ngrains: differs; problem.grain: -1; problem.cycle: 0; "
+         "problem.apart: differs; problem.turn: -1; options.size: less; options.method: another; options.method: a "
+         "copy; options.method: word: differs; options.method: settings: differs; options.method: options.strategy: "
+         "differs; options.method: options.rate: differs; options.method: options.threshold: differs; options.method: "
+         "options.pins: differs; options.method: options.full: differs; options.method: options.split: differs; "
+         "options.method: options.even: differs; options.method: options.homes: differs; options.method: "
+         "options.start: 0; options.method: another start; options.imbalance_tol: differs; options.fresh_tol: differs; "
+         "options.assign_tol: differs; options.seed: differs; options.policy: mode: differs; options.policy: every: "
+         "differs; options.policy: imbalance_tol: differs; options.policy: settle: differs; options.policy: jump: "
+         "differs; options.share: kind: differs; options.share: model: differs; options.share: another speed; "
+         "options.capacities: of_mean: differs; options.plan_auto: differs; options.plan: stages: differs; "
+         "options.plan: broadcast: differs; options.plan: node: differs; options.network: alpha: differs; "
+         "options.network: beta: differs; options.network: node: differs; options.network_measure: differs; "
+         "options.calibrate: differs; options.handed_out: differs; options.fixed_costs: differs"},
+        {"eqp_balancer_free", destroy, "FINE balancer: NULL"},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
 }
@@ -510,48 +503,32 @@ MPI_TEST(rows_of_balancers)
 MPI_TEST(rows_of_runs)
 {
     static const calls all[] = {
-        {"eqp_balancer_advise",
-         advise,
-         {[ALONE] = "balancer: NULL", [WRONG] = "advice: NULL", [SAME] = "left: 9 for 8", [FINE] = "message: NULL"}},
-        {"eqp_balancer_advise",
-         second_map,
-         {[FINE] = "left: 9 for 8 where no map is due; advice: NULL where no map is due"}},
-        {"eqp_balancer_renew",
-         renew,
-         {[ALONE] = "balancer: NULL", [WRONG] = "advice: NULL", [SAME] = "left: 9 for 8", [FINE] = "message: NULL"}},
-        {"eqp_balancer_renew", second_map, {[SAME] = "balancer: another survey"}},
-        {"eqp_balancer_begin", begin, {[ALONE] = "balancer: NULL", [WRONG] = "advice: NULL", [FINE] = "message: NULL"}},
-        {"eqp_balancer_record",
-         record,
-         {[ALONE] = "balancer: NULL",
-          [WRONG] = "work: NULL; work.row: 0; work.row_bytes: differs; work.count: 0; work.evaluations: -1; "
-                    "work.size: 1; work.nphases: -1; work.phase_load: 0; work.phase_count: 0; work.nsums: -1; "
-                    "work.nlows: too many; "
-                    "work.sum: NULL; work.low: NULL",
-          [SAME] = "balancer: no survey; work.row_bytes: 0; work.rows: 0; work.last: 0; work.evaluations: differs; "
-                   "work.moved: differs; work.nphases: 1 for 2; work.nsums: 1 for 2; work.nlows: 1 for 2",
-          [DATA] = "work.row: load NAN; work.count: below 0; work.timings: -1 s",
-          [STOPPED] = "work.code: EQP_ERR_STOPPED",
-          [FINE] =
-              "work.row: load 5 for 1; work.count: 5 for 3; work.timings: 0; work.timings: 9 s for 1 s; step: NULL"}},
-        {"eqp_balancer_learn",
-         learn,
-         {[ALONE] = "balancer: NULL", [DATA] = "timings: -1 s", [FINE] = "timings: NULL; timings: 9 s for 1 s"}},
-        {"eqp_balancer_compare",
-         compare,
-         {[ALONE] = "balancer: NULL",
-          [WRONG] = "comparison: NULL; comparison.choice: 0; comparison.parts: 0; comparison.parts: none; "
-                    "comparison.size: 1; comparison.network: below 0; comparison.nspeeds: -1; comparison.speed: 0; "
-                    "comparison.speed: none; "
-                    "comparison.capacities: of_mean: -1; comparison.capacities: n: -1; rows: NULL",
-          [SAME] = "comparison.nchoices: differs; comparison.choice: another; comparison.ncounts: differs; "
-                   "comparison.parts: 4 for 3; comparison.network: 0; comparison.network: another; comparison.plan: 0; "
-                   "comparison.plan: another; comparison.nspeeds: differs; comparison.speed: 3 for 1; "
-                   "comparison.capacities: of_mean: differs",
-          [FINE] = "comparison.on_rows: 0; comparison.on_map: 0; comparison.user: 0; message: NULL"}},
-        {"eqp_network_measure",
-         measure,
-         {[ALONE] = "comm: NULL", [WRONG] = "network: NULL", [FINE] = "network: another"}},
+        {"eqp_balancer_advise", advise,
+         "FINE message: NULL; ALONE balancer: NULL; WRONG advice: NULL; SAME left: 9 for 8"},
+        {"eqp_balancer_advise", second_map, "FINE left: 9 for 8 where no map is due; advice: NULL where no map is due"},
+        {"eqp_balancer_renew", renew,
+         "FINE message: NULL; ALONE balancer: NULL; WRONG advice: NULL; SAME left: 9 for 8"},
+        {"eqp_balancer_renew", second_map, "SAME balancer: another survey"},
+        {"eqp_balancer_begin", begin, "FINE message: NULL; ALONE balancer: NULL; WRONG advice: NULL"},
+        {"eqp_balancer_record", record,
+         "FINE work.row: load 5 for 1; work.count: 5 for 3; work.timings: 0; work.timings: 9 s for 1 s; step: NULL; "
+         "ALONE balancer: NULL; WRONG work: NULL; work.row: 0; work.row_bytes: differs; work.count: 0; "
+         "work.evaluations: -1; work.size: 1; work.nphases: -1; work.phase_load: 0; work.phase_count: 0; work.nsums: "
+         "-1; work.nlows: too many; work.sum: NULL; work.low: NULL; SAME balancer: no survey; work.row_bytes: 0; "
+         "work.rows: 0; work.last: 0; work.evaluations: differs; work.moved: differs; work.nphases: 1 for 2; "
+         "work.nsums: 1 for 2; work.nlows: 1 for 2; DATA work.row: load NAN; work.count: below 0; work.timings: -1 s; "
+         "STOPPED work.code: EQP_ERR_STOPPED"},
+        {"eqp_balancer_learn", learn,
+         "FINE timings: NULL; timings: 9 s for 1 s; ALONE balancer: NULL; DATA timings: -1 s"},
+        {"eqp_balancer_compare", compare,
+         "FINE comparison.on_rows: 0; comparison.on_map: 0; comparison.user: 0; message: NULL; ALONE balancer: NULL; "
+         "WRONG comparison: NULL; comparison.choice: 0; comparison.parts: 0; comparison.parts: none; comparison.size: "
+         "1; comparison.network: below 0; comparison.nspeeds: -1; comparison.speed: 0; comparison.speed: none; "
+         "comparison.capacities: of_mean: -1; comparison.capacities: n: -1; rows: NULL; SAME comparison.nchoices: "
+         "differs; comparison.choice: another; comparison.ncounts: differs; comparison.parts: 4 for 3; "
+         "comparison.network: 0; comparison.network: another; comparison.plan: 0; comparison.plan: another; "
+         "comparison.nspeeds: differs; comparison.speed: 3 for 1; comparison.capacities: of_mean: differs"},
+        {"eqp_network_measure", measure, "FINE network: another; ALONE comm: NULL; WRONG network: NULL"},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
 }

@@ -138,29 +138,22 @@ static int route_trips(const seat *s)
 MPI_TEST(rows_of_routes)
 {
     static const calls all[] = {
-        {"eqp_route_create",
-         route_create,
-         {[ALONE] = "comm: NULL",
-          [WRONG] = "plan: NULL; plan.broadcast: -1; plan.node: 0; blocks: NULL; blocks.n: -1; blocks.id: NULL; "
-                    "blocks.bytes: NULL; blocks.bytes: -1; blocks.first: NULL; blocks.first: descending; blocks.first: "
-                    "not from 0; blocks.rank: "
-                    "NULL; blocks.rank: no rank; blocks.rank: not ascending; route: NULL",
-          [SAME] = "plan.stages: another; plan.broadcast: 4 for 0; plan.node: all for 1; blocks.back: true for false",
-          [DATA] = "blocks.code: EQP_ERR_DATA",
-          [FINE] = "blocks.n: 0; blocks.bytes: 8 for 16"}},
-        {"eqp_route_ready", route_asked, {[FINE] = "route: NULL"}},
-        {"eqp_route_idle", route_asked, {[FINE] = "route: NULL"}},
-        {"eqp_route_fit",
-         route_fit,
-         {[ALONE] = "comm: NULL",
-          [WRONG] = "plan: NULL; plan.node: 0",
-          [SAME] = "plan.node: 2 for 3",
-          [FINE] = "plan.stages: another; plan.broadcast: 4 for 0"}},
-        {"eqp_route_start", route_trips, {[WRONG] = "data: NULL", [FINE] = "route: NULL"}},
-        {"eqp_route_finish", route_trips, {[FINE] = "route: NULL; received: NULL"}},
-        {"eqp_route_back_start", route_trips, {[SAME] = "mine: NULL", [FINE] = "route: NULL"}},
-        {"eqp_route_back_finish", route_trips, {[FINE] = "route: NULL; sum: NULL"}},
-        {"eqp_route_free", route_trips, {[FINE] = "route: NULL"}},
+        {"eqp_route_create", route_create,
+         "FINE blocks.n: 0; blocks.bytes: 8 for 16; ALONE comm: NULL; WRONG plan: NULL; plan.broadcast: -1; plan.node: "
+         "0; blocks: NULL; blocks.n: -1; blocks.id: NULL; blocks.bytes: NULL; blocks.bytes: -1; blocks.first: NULL; "
+         "blocks.first: descending; blocks.first: not from 0; blocks.rank: NULL; blocks.rank: no rank; blocks.rank: "
+         "not ascending; route: NULL; SAME plan.stages: another; plan.broadcast: 4 for 0; plan.node: all for 1; "
+         "blocks.back: true for false; DATA blocks.code: EQP_ERR_DATA"},
+        {"eqp_route_ready", route_asked, "FINE route: NULL"},
+        {"eqp_route_idle", route_asked, "FINE route: NULL"},
+        {"eqp_route_fit", route_fit,
+         "FINE plan.stages: another; plan.broadcast: 4 for 0; ALONE comm: NULL; WRONG plan: NULL; plan.node: 0; SAME "
+         "plan.node: 2 for 3"},
+        {"eqp_route_start", route_trips, "FINE route: NULL; WRONG data: NULL"},
+        {"eqp_route_finish", route_trips, "FINE route: NULL; received: NULL"},
+        {"eqp_route_back_start", route_trips, "FINE route: NULL; SAME mine: NULL"},
+        {"eqp_route_back_finish", route_trips, "FINE route: NULL; sum: NULL"},
+        {"eqp_route_free", route_trips, "FINE route: NULL"},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
 }
@@ -246,14 +239,13 @@ static int messenger_answer(const seat *s)
 MPI_TEST(rows_of_messengers)
 {
     static const calls all[] = {
-        {"eqp_messenger_create", messenger_create, {[ALONE] = "comm: NULL", [WRONG] = "messenger: NULL"}},
-        {"eqp_messenger_send", messenger_send, {[DATA] = "code: EQP_ERR_DATA", [FINE] = "messenger: NULL"}},
-        {"eqp_messenger_answer",
-         messenger_answer,
-         {[DATA] = "code: EQP_ERR_DATA",
-          [FINE] = "messenger: NULL; nto: -1; to: NULL; to: no rank; nfrom: -1; from: NULL; from: no rank"}},
-        {"eqp_messenger_finish", messenger_send, {[FINE] = "messenger: NULL"}},
-        {"eqp_messenger_free", messenger_send, {[FINE] = "messenger: NULL"}},
+        {"eqp_messenger_create", messenger_create, "ALONE comm: NULL; WRONG messenger: NULL"},
+        {"eqp_messenger_send", messenger_send, "FINE messenger: NULL; DATA code: EQP_ERR_DATA"},
+        {"eqp_messenger_answer", messenger_answer,
+         "FINE messenger: NULL; nto: -1; to: NULL; to: no rank; nfrom: -1; from: NULL; from: no rank; DATA code: "
+         "EQP_ERR_DATA"},
+        {"eqp_messenger_finish", messenger_send, "FINE messenger: NULL"},
+        {"eqp_messenger_free", messenger_send, "FINE messenger: NULL"},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
 }

@@ -265,64 +265,44 @@ static int walls(const seat *s)
 MPI_TEST(rows_of_methods)
 {
     static const calls all[] = {
-        {"eqp_balance",
-         balance,
-         {[ALONE] = "comm: NULL",
-          [WRONG] = METHOD_WRONG "; items: NULL; items.struct_size: 1; items.n: -1; items.id: NULL; items.pin: NULL; "
-                                 "items.phase_load: NULL; " OPTIONS_WRONG "; part: NULL",
-          [SAME] = METHOD_SAME "; items.particles: NULL; items.source: NULL; items.pin_weight: NULL; " OPTIONS_SAME
-                               "; options.settings: 1 for 0",
-          [NEEDED] = "items.weight: NULL; items.point: NULL; items.size: NULL; items.pin_first: NULL",
-          [FINE] = METHOD_FINE
-          "; items.n: 0; items.part_now: NULL; options.message: NULL; result: NULL; options.regions: one for NULL"}},
-        {"eqp_balance_points",
-         balance_points,
-         {[ALONE] = "comm: NULL",
-          [WRONG] = METHOD_WRONG "; " POINTS_WRONG "; points.phase_load: NULL; " OPTIONS_WRONG "; part: NULL",
-          [SAME] = METHOD_SAME "; " POINTS_SAME "; " OPTIONS_SAME
-                               "; options.settings: 1 for 0; options.regions: one for NULL",
-          [FINE] = METHOD_FINE "; " POINTS_FINE "; options.message: NULL; result: NULL"}},
-        {"eqp_balance_send",
-         balance_send,
-         {[ALONE] = "comm: NULL",
-          [WRONG] = METHOD_WRONG "; " POINTS_WRONG "; points.phase_load: NULL; " OPTIONS_WRONG
-                                 "; ncolumns: 0; column: NULL; column.element_size: 0; column.send: NULL; nrecv: NULL",
-          [SAME] = METHOD_SAME
-          "; " POINTS_SAME "; " OPTIONS_SAME
-          "; options.settings: 1 for 0; ncolumns: 1 for 2; column.element_size: 4 for 8; options.regions: one for NULL",
-          [FINE] = METHOD_FINE "; " POINTS_FINE "; options.message: NULL; result: NULL; column.recv: set"}},
-        {"eqp_walls",
-         walls,
-         {[ALONE] = "comm: NULL",
-          [WRONG] = METHOD_WRONG "; " POINTS_WRONG "; points.phase_load: NULL; " OPTIONS_WRONG
-                                 "; how.size: 0; how.high: below low; how.least: -1; grid: NULL; regions: NULL",
-          [SAME] =
-              METHOD_SAME "; " POINTS_SAME "; " OPTIONS_SAME "; how: NULL; how.low: -2 for -1; how.least: 0.5 for 0",
-          [NEEDED] = "options.settings: 1 for 0",
-          [FINE] = METHOD_FINE "; " POINTS_FINE "; options.message: NULL; options.regions: one for NULL"}},
-        {"eqp_point_order_create",
-         point_order_create,
-         {[ALONE] = "comm: NULL",
-          [WRONG] = POINTS_WRONG "; order: NULL",
-          [SAME] = POINTS_SAME,
-          [FINE] = POINTS_FINE "; points.phase_load: NULL"}},
-        {"eqp_regions_create",
-         regions_create,
-         {[ALONE] = "comm: NULL",
-          [WRONG] = POINTS_WRONG "; part: NULL; part: 5 of 2; nparts: 0 for 2; regions: NULL",
-          [SAME] = POINTS_SAME "; nparts: 3 for 2",
-          [FINE] = POINTS_FINE "; points.phase_load: NULL; message: NULL"}},
-        {"eqp_point_order_free", point_order_free, {[FINE] = "order: NULL"}},
-        {"eqp_point_order_bring",
-         point_order_bring,
-         {[ALONE] = "order: NULL",
-          [WRONG] = "element_size: 0 for 8; send: NULL; recv: NULL",
-          [SAME] = "element_size: 4 for 8"}},
-        {"eqp_point_order_return",
-         point_order_return,
-         {[ALONE] = "order: NULL",
-          [WRONG] = "element_size: 0 for 8; send: NULL; recv: NULL",
-          [SAME] = "element_size: 4 for 8"}},
+        {"eqp_balance", balance,
+         "FINE " METHOD_FINE "; items.n: 0; items.part_now: NULL; options.message: NULL; result: NULL; "
+         "options.regions: one for NULL; ALONE comm: NULL; WRONG " METHOD_WRONG
+         "; items: NULL; items.struct_size: 1; items.n: -1; items.id: NULL; items.pin: NULL; items.phase_load: "
+         "NULL; " OPTIONS_WRONG "; part: NULL; SAME " METHOD_SAME
+         "; items.particles: NULL; items.source: NULL; items.pin_weight: NULL; " OPTIONS_SAME
+         "; options.settings: 1 for 0; NEEDED items.weight: NULL; items.point: NULL; items.size: NULL; "
+         "items.pin_first: NULL"},
+        {"eqp_balance_points", balance_points,
+         "FINE " METHOD_FINE "; " POINTS_FINE
+         "; options.message: NULL; result: NULL; ALONE comm: NULL; WRONG " METHOD_WRONG "; " POINTS_WRONG
+         "; points.phase_load: NULL; " OPTIONS_WRONG "; part: NULL; SAME " METHOD_SAME "; " POINTS_SAME
+         "; " OPTIONS_SAME "; options.settings: 1 for 0; options.regions: one for NULL"},
+        {"eqp_balance_send", balance_send,
+         "FINE " METHOD_FINE "; " POINTS_FINE
+         "; options.message: NULL; result: NULL; column.recv: set; ALONE comm: NULL; WRONG " METHOD_WRONG
+         "; " POINTS_WRONG "; points.phase_load: NULL; " OPTIONS_WRONG
+         "; ncolumns: 0; column: NULL; column.element_size: 0; column.send: NULL; nrecv: NULL; SAME " METHOD_SAME
+         "; " POINTS_SAME "; " OPTIONS_SAME
+         "; options.settings: 1 for 0; ncolumns: 1 for 2; column.element_size: 4 for 8; options.regions: one for NULL"},
+        {"eqp_walls", walls,
+         "FINE " METHOD_FINE "; " POINTS_FINE
+         "; options.message: NULL; options.regions: one for NULL; ALONE comm: NULL; WRONG " METHOD_WRONG
+         "; " POINTS_WRONG "; points.phase_load: NULL; " OPTIONS_WRONG
+         "; how.size: 0; how.high: below low; how.least: -1; grid: NULL; regions: NULL; SAME " METHOD_SAME
+         "; " POINTS_SAME "; " OPTIONS_SAME
+         "; how: NULL; how.low: -2 for -1; how.least: 0.5 for 0; NEEDED options.settings: 1 for 0"},
+        {"eqp_point_order_create", point_order_create,
+         "FINE " POINTS_FINE "; points.phase_load: NULL; ALONE comm: NULL; WRONG " POINTS_WRONG
+         "; order: NULL; SAME " POINTS_SAME},
+        {"eqp_regions_create", regions_create,
+         "FINE " POINTS_FINE "; points.phase_load: NULL; message: NULL; ALONE comm: NULL; WRONG " POINTS_WRONG
+         "; part: NULL; part: 5 of 2; nparts: 0 for 2; regions: NULL; SAME " POINTS_SAME "; nparts: 3 for 2"},
+        {"eqp_point_order_free", point_order_free, "FINE order: NULL"},
+        {"eqp_point_order_bring", point_order_bring,
+         "ALONE order: NULL; WRONG element_size: 0 for 8; send: NULL; recv: NULL; SAME element_size: 4 for 8"},
+        {"eqp_point_order_return", point_order_return,
+         "ALONE order: NULL; WRONG element_size: 0 for 8; send: NULL; recv: NULL; SAME element_size: 4 for 8"},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
 }

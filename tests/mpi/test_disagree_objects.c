@@ -60,20 +60,14 @@ static int feedback_balance(const seat *s)
 MPI_TEST(rows_of_feedback)
 {
     static const calls all[] = {
-        {"eqp_feedback_share_init",
-         feedback_share_init,
-         {[ALONE] = "comm: NULL",
-          [WRONG] = "n: -1; options: NULL; options.size: 0; options.max_steps: -1; options.patience: 0; share: NULL",
-          [SAME] = "n: 99 for 100; options.rule: another; options.max_steps: 9 for 10; options.threshold: 0.25 for "
-                   "0.125; options.patience: 2 for 3"}},
-        {"eqp_feedback_balance",
-         feedback_balance,
-         {[ALONE] = "comm: NULL",
-          [WRONG] = "load: -1; data: NULL; share: NULL; share.low: one later; share.high: one earlier; share.best_low: "
-                    "one later; share.best_high: one earlier; verdict: NULL",
-          [SAME] = "item_size: 4 for 8; item_size: 0; share.state: another step",
-          [TOO_LARGE] = "load: INT64_MAX",
-          [FINE] = "load: 500 for 10"}},
+        {"eqp_feedback_share_init", feedback_share_init,
+         "ALONE comm: NULL; WRONG n: -1; options: NULL; options.size: 0; options.max_steps: -1; options.patience: 0; "
+         "share: NULL; SAME n: 99 for 100; options.rule: another; options.max_steps: 9 for 10; options.threshold: 0.25 "
+         "for 0.125; options.patience: 2 for 3"},
+        {"eqp_feedback_balance", feedback_balance,
+         "FINE load: 500 for 10; ALONE comm: NULL; WRONG load: -1; data: NULL; share: NULL; share.low: one later; "
+         "share.high: one earlier; share.best_low: one later; share.best_high: one earlier; verdict: NULL; SAME "
+         "item_size: 4 for 8; item_size: 0; share.state: another step; TOO_LARGE load: INT64_MAX"},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
 }
@@ -233,26 +227,18 @@ static int loop_free(const seat *s)
 MPI_TEST(rows_of_loops)
 {
     static const calls all[] = {
-        {"eqp_loop_create",
-         loop_create,
-         {[ALONE] = "comm: NULL",
-          [WRONG] = "method: NULL; n: -1; rules.size: 0; rules.dimensions: 0; options.size: 0; options.grain: -1; "
-                    "options.bundles: true for false; loop: NULL",
-          [SAME] = "method: another; n: 0; rules: NULL; rules.weight: NULL; rules.weight: others; rules.factor: 3 for "
-                   "2; rules.chunk: 1 for 0; rules.overhead: 1 for 0; rules.deviation: 1 for 0; rules.dimensions: 3 "
-                   "for 2; options.yield: true for false; "
-                   "options.grain: 1 for 0; options.engine: another; options.most_given: 1 for 0",
-          [FINE] = "options: NULL; options.clock: another"}},
-        {"eqp_loop_resize",
-         loop_resize,
-         {[ALONE] = "loop: NULL", [WRONG] = "mine: -1", [TOO_LARGE] = "mine: INT64_MAX", [FINE] = "mine: 5 for 3"}},
-        {"eqp_loop_run",
-         loop_run,
-         {[ALONE] = "loop: NULL",
-          [WRONG] = "work: NULL; work.compute: NULL",
-          [FINE] = "work.user: another; result: NULL"}},
-        {"eqp_loop_run", loop_run_bundles, {[WRONG] = "work.bundles: NULL; work.bundles: of NULLs"}},
-        {"eqp_loop_free", loop_free, {[FINE] = "loop: NULL"}},
+        {"eqp_loop_create", loop_create,
+         "FINE options: NULL; options.clock: another; ALONE comm: NULL; WRONG method: NULL; n: -1; rules.size: 0; "
+         "rules.dimensions: 0; options.size: 0; options.grain: -1; options.bundles: true for false; loop: NULL; SAME "
+         "method: another; n: 0; rules: NULL; rules.weight: NULL; rules.weight: others; rules.factor: 3 for 2; "
+         "rules.chunk: 1 for 0; rules.overhead: 1 for 0; rules.deviation: 1 for 0; rules.dimensions: 3 for 2; "
+         "options.yield: true for false; options.grain: 1 for 0; options.engine: another; options.most_given: 1 for 0"},
+        {"eqp_loop_resize", loop_resize,
+         "FINE mine: 5 for 3; ALONE loop: NULL; WRONG mine: -1; TOO_LARGE mine: INT64_MAX"},
+        {"eqp_loop_run", loop_run,
+         "FINE work.user: another; result: NULL; ALONE loop: NULL; WRONG work: NULL; work.compute: NULL"},
+        {"eqp_loop_run", loop_run_bundles, "WRONG work.bundles: NULL; work.bundles: of NULLs"},
+        {"eqp_loop_free", loop_free, "FINE loop: NULL"},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
 }
@@ -311,13 +297,11 @@ static int directory_free(const seat *s)
 MPI_TEST(rows_of_directories)
 {
     static const calls all[] = {
-        {"eqp_directory_create",
-         directory_create,
-         {[ALONE] = "comm: NULL", [WRONG] = "n: -1; id: NULL; directory: NULL", [DATA] = "id: twice", [FINE] = "n: 0"}},
-        {"eqp_directory_find",
-         directory_find,
-         {[ALONE] = "directory: NULL", [WRONG] = "n: -1; id: NULL; rank: NULL", [FINE] = "n: 0; id: nobody's"}},
-        {"eqp_directory_free", directory_free, {[FINE] = "directory: NULL"}},
+        {"eqp_directory_create", directory_create,
+         "FINE n: 0; ALONE comm: NULL; WRONG n: -1; id: NULL; directory: NULL; DATA id: twice"},
+        {"eqp_directory_find", directory_find,
+         "FINE n: 0; id: nobody's; ALONE directory: NULL; WRONG n: -1; id: NULL; rank: NULL"},
+        {"eqp_directory_free", directory_free, "FINE directory: NULL"},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
 }
@@ -405,15 +389,12 @@ static int lazy_leave(const seat *s)
 MPI_TEST(rows_of_lazy_maps)
 {
     static const calls all[] = {
-        {"eqp_lazy_split",
-         lazy_split,
-         {[ALONE] = "world: NULL",
-          [WRONG] = "options: NULL; options.size: less; options.delay: 0; mine: NULL; lazy: NULL",
-          [SAME] = "options.mode: none for thread; options.balancers: 1 for 0; options.wait: 1 for 2; options.repair: "
-                   "1 for -1; options.patience: 1 for 60; options.spread: by node; options.choose: yes",
-          [FINE] = "message: NULL"}},
-        {"eqp_lazy_poll", lazy_poll, {[ALONE] = "lazy: NULL", [FINE] = "step: another; news: NULL"}},
-        {"eqp_lazy_leave", lazy_leave, {[ALONE] = "lazy: NULL", [FINE] = "lost: NULL"}},
+        {"eqp_lazy_split", lazy_split,
+         "FINE message: NULL; ALONE world: NULL; WRONG options: NULL; options.size: less; options.delay: 0; mine: "
+         "NULL; lazy: NULL; SAME options.mode: none for thread; options.balancers: 1 for 0; options.wait: 1 for 2; "
+         "options.repair: 1 for -1; options.patience: 1 for 60; options.spread: by node; options.choose: yes"},
+        {"eqp_lazy_poll", lazy_poll, "FINE step: another; news: NULL; ALONE lazy: NULL"},
+        {"eqp_lazy_leave", lazy_leave, "FINE lost: NULL; ALONE lazy: NULL"},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
 }

@@ -17,7 +17,7 @@ import sys
 DECLARATION = re.compile(r"(?:/\*\*((?:(?!\*/).)*)\*/\s*)?^(?:int|void|double|\w+(?: \*)?) ?(eqp_\w+)\(([^;{}]*)\);", re.S | re.M)
 STRUCT = re.compile(r"typedef struct (\w+) \{(.*?)\n\} \1;", re.S)
 BY_ADDRESS = {"eqp_schedule_method"}  # rows of a table, compared by address
-CALL = re.compile(r'\{"(eqp_\w+)",\s*\w+,\s*\{(.*?)\}\}', re.S)
+CALL = re.compile(r'\{"(eqp_\w+)",\s*\w+,\s*(.*?)\}', re.S)
 DEFINE = re.compile(r'^#define (\w+)((?:[\s\\]+"[^"]*")+)$', re.M)
 BINDINGS = {"tests/bindings/test_cpp.cpp": "lib/include/equipoise/equipoise.hpp",
             "tests/bindings/test_fortran.f90": "bindings/fortran/equipoise.f90"}
@@ -60,12 +60,12 @@ def wanted(headers):
 
 
 def rows_of(text):
-    """(function, argument) of the tables "ARGUMENT: how; ..." in a test."""
+    """(function, argument) of the tables "OUTCOME ARGUMENT: how; ..." in a test."""
     shared = dict(DEFINE.findall(text))
     for function, table in CALL.findall(text):
         for name, value in shared.items():
             table = re.sub(rf"\b{name}\b", lambda found: value, table)
-        for argument in re.findall(r"(?:^|; )([\w.]+): ", re.sub(r'"[\s\\]*"', "", table).replace('"', "; "), re.M):
+        for argument in re.findall(r"(?:^|; )(?:[A-Z_]+ )?([\w.]+): ", re.sub(r'"[\s\\]*"', "", table).replace('"', "; "), re.M):
             yield function, argument
 
 
