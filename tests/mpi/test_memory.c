@@ -333,7 +333,7 @@ enum { ITEMS = 24, PINS = 3, PHASES = 2 };
 typedef struct cloud {
     int64_t id[ITEMS], size[ITEMS], pin_first[ITEMS + 1], pin[ITEMS * PINS];
     double weight[ITEMS], point[3 * ITEMS], pin_weight[ITEMS * PINS], phase_load[ITEMS * PHASES];
-    int part[ITEMS];
+    int part[ITEMS], now[ITEMS];
 } cloud;
 
 static void make_cloud(MPI_Comm comm, cloud *c)
@@ -350,6 +350,7 @@ static void make_cloud(MPI_Comm comm, cloud *c)
         c->phase_load[PHASES * i + 1] = i % 7 == 0 ? 4 : 0;
         c->point[3 * i] = (double)(first + i);
         c->part[i] = -7;
+        c->now[i] = (int)(i % 5); /* new parts get the names of old ones */
         for (int64_t k = 0; k < PINS; k++) {
             c->pin[PINS * i + k] = first + i + k;
             c->pin_weight[PINS * i + k] = 8;
@@ -368,6 +369,7 @@ static int balance_cloud(MPI_Comm comm, const eqp_method *method, int with_pins)
                                      .id = c.id,
                                      .weight = c.weight,
                                      .point = c.point,
+                                     .part_now = with_pins ? c.now : NULL,
                                      .pin_first = with_pins ? c.pin_first : NULL,
                                      .pin = c.pin,
                                      .pin_weight = c.pin_weight,
