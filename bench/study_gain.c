@@ -17,7 +17,6 @@
 
 #include "../apps/loadbench/physics/graph.h"
 #include "cost/elements.h"
-#include "decide/policy.h"
 #include "methods/diffusion/diffusion.h"
 #include "methods/frame/frame.h"
 
@@ -48,6 +47,73 @@ typedef struct world {
 typedef struct outcome {
     double seconds, reached;
 } outcome;
+
+/* The application before the first step. as_printed: the equations as printed: 3.3 grows towards balance, 3.5 uses
+ * load_mean instead of load_reached, the sum 3.6 has one step too many. */
+typedef struct gain_case {
+    int64_t steps;                              /* remaining steps */
+    double load_max, load_mean;                 /* seconds of a step: of the slowest rank, mean of the ranks */
+    double load_reached;                        /* of the slowest rank after the global method */
+    double decision_seconds, diffusive_seconds; /* for the global decision, and for a step of the diffusive one */
+    double elements_max;                        /* on the slowest rank */
+    bool as_printed;
+} gain_case;
+
+/* kind: 0 none, 1 diffusive, 2 global; the first of equal ones. The rest are seconds of all steps. */
+typedef struct gain_choice {
+    int kind;
+    double none, diffusive, global;
+} gain_choice;
+
+/* Zero times infinity is zero. */
+static double product(double x, double y)
+{
+    return x == 0.0 || y == 0.0 ? 0.0 : x * y;
+}
+
+/* Equation 3.2. */
+static double movement(double elements)
+{
+    return alpha + beta * bytes * elements;
+}
+
+/* Equation 3.3. */
+static double moved_by_global(const gain_case *of)
+{
+    const double above = fmax(of->load_max - of->load_mean, 0.0);
+
+    if (of->as_printed) {
+        return above > 0.0 ? product(of->elements_max, of->load_mean / above) : INFINITY;
+    }
+    return of->load_max > 0.0 ? of->elements_max * (above / of->load_max) : 0.0;
+}
+
+/* Equation 3.6 over n simulated steps; later ones take as long as the last. As printed, the sum runs over steps 0 to
+ * `steps`. */
+static double diffusive_seconds(const gain_case *of, int64_t n, const double *load_max, const double *moved_max)
+{
+    const double steps = (double)of->steps + (of->as_printed ? 1.0 : 0.0);
+    const int64_t counted = steps < (double)n ? (int64_t)steps : n;
+    double sum = 0.0;
+
+    for (int64_t i = 0; i < counted; i++) {
+        sum += of->diffusive_seconds + movement(moved_max[i]) + load_max[i];
+    }
+    return sum + product(steps - (double)counted, load_max[n - 1]);
+}
+
+/* Equations 3.5 to 3.7. load_max, moved_max: [n] simulated steps of the diffusive method. */
+static gain_choice choose(const gain_case *of, int64_t n, const double *load_max, const double *moved_max)
+{
+    const double steps = (double)of->steps, step = of->as_printed ? of->load_mean : of->load_reached;
+    gain_choice made = {.none = product(steps, of->load_max)};
+
+    made.global = of->decision_seconds + movement(moved_by_global(of)) + product(steps, step);
+    made.diffusive = n > 0 ? diffusive_seconds(of, n, load_max, moved_max) : made.none;
+    made.kind = n > 0 && made.diffusive < made.none;
+    made.kind = made.global < (made.kind == 0 ? made.none : made.diffusive) ? 2 : made.kind;
+    return made;
+}
 
 static void open_world(world *w, const char *text)
 {
@@ -137,7 +203,7 @@ static double move_seconds(double moved)
     return moved > 0 ? alpha + beta * bytes * moved : 0.0;
 }
 
-static outcome go_global(world *w, const eqp_gain_case *c)
+static outcome go_global(world *w, const gain_case *c)
 {
     outcome made;
 
@@ -150,7 +216,7 @@ static outcome go_global(world *w, const eqp_gain_case *c)
 }
 
 /* A step of moves before each step, until one moves nothing. */
-static outcome go_diffusive(world *w, const eqp_gain_case *c)
+static outcome go_diffusive(world *w, const gain_case *c)
 {
     eqp_diffusion_options options = eqp__diffusion_options_defaults();
     outcome made = {0.0, loads_of(w, w->part).max};
@@ -172,7 +238,7 @@ static outcome go_diffusive(world *w, const eqp_gain_case *c)
 }
 
 /* The model's estimate before the first step. */
-static eqp_gain_choice ask(world *w, const eqp_gain_case *c)
+static gain_choice ask(world *w, const gain_case *c)
 {
     eqp_diffusion_options options = eqp__diffusion_options_defaults();
     double load_max[MOST_STEPS], moved_max[MOST_STEPS];
@@ -183,10 +249,10 @@ static eqp_gain_choice ask(world *w, const eqp_gain_case *c)
     bench_check(eqp__part_graph_create(&w->e, w->nparts, NULL, &graph), NULL);
     bench_check(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &converged), NULL);
     eqp__part_graph_free(graph);
-    return eqp__gain_choose(c, converged < steps ? converged : steps, load_max, moved_max);
+    return choose(c, converged < steps ? converged : steps, load_max, moved_max);
 }
 
-static void judge(const char *name, const eqp_gain_case *c, const eqp_gain_choice *said, const outcome of[WAYS])
+static void judge(const char *name, const gain_case *c, const gain_choice *said, const outcome of[WAYS])
 {
     int best = 0;
 
@@ -195,28 +261,25 @@ static void judge(const char *name, const eqp_gain_case *c, const eqp_gain_choic
     }
     printf("%s,%" PRId64 ",%.4g,%.4g,%.4g,%.4g,%.4g,%.4g,%.4g,%d,%d\n", name, c->steps,
            c->load_max / c->load_mean - 1.0, said->none, said->diffusive, said->global, of[0].seconds, of[1].seconds,
-           of[2].seconds, (int)said->kind, best);
+           of[2].seconds, said->kind, best);
 }
 
 /* reached: sum of the imbalances that the global method has reached in the `before` scenarios so far. */
 static void try_one(world *w, const char *name, int64_t steps, double dear, int before, double *reached)
 {
     const eqp_part_loads loads = loads_of(w, w->part);
-    eqp_gain_case c = {.steps = steps,
-                       .load_max = loads.max,
-                       .load_mean = loads.mean,
-                       .load_reached = loads.mean * (1.0 + (before > 0 ? *reached / before : 0.0)),
-                       .decision_seconds = dear * loads.mean,
-                       .diffusive_seconds = 0.01 * loads.mean,
-                       .elements_max = (double)w->graph.n / w->nparts,
-                       .element_bytes = bytes,
-                       .alpha = alpha,
-                       .beta = beta};
+    gain_case c = {.steps = steps,
+                   .load_max = loads.max,
+                   .load_mean = loads.mean,
+                   .load_reached = loads.mean * (1.0 + (before > 0 ? *reached / before : 0.0)),
+                   .decision_seconds = dear * loads.mean,
+                   .diffusive_seconds = 0.01 * loads.mean,
+                   .elements_max = (double)w->graph.n / w->nparts};
     const outcome of[WAYS] = {{(double)steps * loads.max, loads.max}, go_diffusive(w, &c), go_global(w, &c)};
 
     for (int printed = 0; printed < 2; printed++) {
         c.as_printed = printed > 0;
-        const eqp_gain_choice said = ask(w, &c);
+        const gain_choice said = ask(w, &c);
         judge(name, &c, &said, of);
     }
     *reached += of[2].reached / loads.mean - 1.0;

@@ -299,63 +299,10 @@ static double with_remedy(const eqp_policy *p, const remedy *of, double mean, do
     return fmax(now - mean * beyond(p, of) + aged, 0.0);
 }
 
-/* Zero times infinity is zero: infinitely many elements are free if a byte is. */
-static double product(double x, double y)
-{
-    return x == 0.0 || y == 0.0 ? 0.0 : x * y;
-}
-
-/* Equation 3.2. */
-static double movement(const eqp_gain_case *of, double elements)
-{
-    return of->alpha + product(product(of->beta, of->element_bytes), elements);
-}
-
-/* Equation 3.3. */
-static double moved_by_global(const eqp_gain_case *of)
-{
-    const double above = fmax(of->load_max - of->load_mean, 0.0);
-
-    if (of->as_printed) {
-        return above > 0.0 ? product(of->elements_max, of->load_mean / above) : INFINITY;
-    }
-    return of->load_max > 0.0 ? of->elements_max * (above / of->load_max) : 0.0;
-}
-
-/* Equation 3.6. As printed, the sum runs over steps 0 to `steps`. */
-static double diffusive_seconds(const eqp_gain_case *of, int64_t n, const double *load_max, const double *moved_max)
-{
-    const double steps = (double)of->steps + (of->as_printed ? 1.0 : 0.0);
-    const int64_t counted = steps < (double)n ? (int64_t)steps : n;
-    double sum = 0.0;
-
-    for (int64_t i = 0; i < counted; i++) {
-        sum += of->diffusive_seconds + movement(of, moved_max[i]) + load_max[i];
-    }
-    return sum + product(steps - (double)counted, load_max[n - 1]);
-}
-
-eqp_gain_choice eqp__gain_choose(const eqp_gain_case *of, int64_t n, const double *load_max, const double *moved_max)
-{
-    const double steps = (double)of->steps, step = of->as_printed ? of->load_mean : of->load_reached;
-    eqp_gain_choice made = {.kind = EQP_GAIN_NONE, .none = product(steps, of->load_max)};
-
-    made.global = of->decision_seconds + movement(of, moved_by_global(of)) + product(steps, step);
-    made.diffusive = n > 0 ? diffusive_seconds(of, n, load_max, moved_max) : made.none;
-    if (n > 0 && made.diffusive < made.none) {
-        made.kind = EQP_GAIN_DIFFUSIVE;
-    }
-    if (made.global < (made.kind == EQP_GAIN_NONE ? made.none : made.diffusive)) {
-        made.kind = EQP_GAIN_GLOBAL;
-    }
-    return made;
-}
-
-/* The gain model over as many steps as the present map has lasted, or as are left. more: factor on the imbalance. */
+/* Equations 3.1 to 3.7 over as many steps as the present map has lasted, or as are left. Costs include moving the
+ * items. more: factor on the imbalance. */
 static eqp_policy_action by_gain(const eqp_policy *policy, double more)
 {
-    static const eqp_policy_action actions[] = {
-        [EQP_GAIN_NONE] = EQP_KEEP, [EQP_GAIN_DIFFUSIVE] = EQP_REPAIR, [EQP_GAIN_GLOBAL] = EQP_RENEW};
     eqp_policy p = *policy;
 
     p.work_imbalance *= more;
@@ -367,16 +314,15 @@ static eqp_policy_action by_gain(const eqp_policy *policy, double more)
     const double uneven = fmax(p.work_imbalance, fmin(p.imbalance, p.before));
     const remedy map = new_map(&p), few = repair(&p);
     const double mean = p.sum_mean / (double)p.steps, now = mean * (1.0 + uneven);
-    const double repaired = with_remedy(&p, &few, mean, now), moved = 0.0; /* moving is part of few.cost */
-    const eqp_gain_case of = {.steps = p.left < p.since ? p.left : p.since,
-                              .load_max = now,
-                              .load_mean = mean,
-                              .load_reached = with_remedy(&p, &map, mean, now),
-                              .decision_seconds = map.cost,
-                              .diffusive_seconds = few.cost};
+    const double steps = (double)(p.left < p.since ? p.left : p.since), repaired = with_remedy(&p, &few, mean, now);
+    const double unchanged = steps * now, by_map = map.cost + steps * with_remedy(&p, &map, mean, now);
+    const double by_repair = few.cost + repaired + (steps - 1.0) * repaired;
+    const bool repairs = p.repairable && steps > 0.0 && by_repair < unchanged;
 
-    return uneven <= p.options.imbalance_tol ? EQP_KEEP
-                                             : actions[eqp__gain_choose(&of, p.repairable, &repaired, &moved).kind];
+    if (uneven <= p.options.imbalance_tol) {
+        return EQP_KEEP;
+    }
+    return by_map < (repairs ? by_repair : unchanged) ? EQP_RENEW : repairs ? EQP_REPAIR : EQP_KEEP;
 }
 
 static eqp_policy_action by_loss(const eqp_policy *policy)

@@ -113,13 +113,13 @@ int eqp__policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
  * Neither is done if the remaining steps, by eqp__policy_expect(), would lose less than the cost of the remedy. If at
  * most as many steps remain as the map has had, and one more remedy is best but two are not, it is done in the middle.
  *
- * EQP_POLICY_GAIN: eqp__gain_choose() with a new map as the global method and a repair as the diffusive
- * one, with the cost and result of each at its last use. Diffusion moves few items between neighbours, a repair between
- * neighbours along the curve; a repair reaches its result in one step, so no steps are simulated. The paper counts all
- * remaining steps and assumes a constant imbalance. But a new map ages as the present one did: the policy counts as
- * many steps as the present map has lasted, and for a new map the average loss of the present one, not the loss of a
- * fresh map. If fewer steps remain, it counts these with the loss of a fresh map. Measured seconds that may be noise do
- * not count, as above.
+ * EQP_POLICY_GAIN: the shortest of all remaining steps by Pearce 2014, section 3.3, with a new map as the global method
+ * and a repair as the diffusive one, with the cost and result of each at its last use. Diffusion moves few items
+ * between neighbours, a repair between neighbours along the curve; a repair reaches its result in one step, so no steps
+ * are simulated. The paper counts all remaining steps and assumes a constant imbalance. But a new map ages as the
+ * present one did: the policy counts as many steps as the present map has lasted, and for a new map the average loss of
+ * the present one, not the loss of a fresh map. If fewer steps remain, it counts these with the loss of a fresh map.
+ * Measured seconds that may be noise do not count, as above.
  *
  * Repairs scatter items, which costs exchange; policies see that cost only in seconds_max. Local, O(1), changes
  * nothing. */
@@ -130,52 +130,6 @@ eqp_policy_action eqp__policy_advise(const eqp_policy *policy);
  * remedy, or would be after a step with twice the last step's loss. Not a guarantee: a remedy can become due without
  * it. Local, O(1). */
 bool eqp__policy_may_want(const eqp_policy *policy);
-
-/** Input of the gain model. Every number is >= 0 and finite. */
-typedef struct eqp_gain_case {
-    int64_t steps;            /**< remaining steps */
-    double load_max;          /**< seconds of the slowest rank in a step with the present map */
-    double load_mean;         /**< mean seconds of the ranks in a step */
-    double load_reached;      /**< seconds of the slowest rank in a step after the global method; the paper uses the
-                                   mean, which no method reaches */
-    double decision_seconds;  /**< seconds for the decision of the global method */
-    double diffusive_seconds; /**< seconds for the decision of one step of the diffusive method */
-    double elements_max;      /**< elements on the slowest rank */
-    double element_bytes;     /**< bytes per element */
-    double alpha;             /**< seconds per message */
-    double beta;              /**< seconds per byte */
-    bool as_printed; /**< true: the equations as printed: 3.3 grows towards balance, 3.5 uses load_mean instead of
-                          load_reached, the sum 3.6 has one step too many */
-} eqp_gain_case;
-
-/** Kinds of balancing. */
-typedef enum eqp_gain_kind {
-    EQP_GAIN_NONE,
-    EQP_GAIN_DIFFUSIVE, /**< one step of a diffusive method, then decide again */
-    EQP_GAIN_GLOBAL     /**< a new map */
-} eqp_gain_kind;
-
-typedef struct eqp_gain_choice {
-    eqp_gain_kind kind; /**< of equal kinds the first of none, diffusive, global */
-    double none;        /**< seconds of all steps */
-    double diffusive;   /**< the same */
-    double global;      /**< the same */
-} eqp_gain_choice;
-
-/** Compares the seconds of all steps by three kinds, INFINITY where they are out of range. Local, O(n).
- * - none: steps x load_max (3.7)
- * - global, called once, before the first step (3.1, 3.2, 3.3, 3.5): decision_seconds + alpha + beta element_bytes
- * moved
- *   + steps x load_reached, with moved = elements_max (load_max - load_mean) / load_max. As printed: moved =
- * elements_max load_mean / (load_max - load_mean), INFINITY in balance.
- * - diffusive, called before each of the first n steps (3.1, 3.2, 3.6): the sum of diffusive_seconds + alpha + beta
- *   element_bytes moved_max[i] + load_max[i]. Later steps take as long as the last simulated one and move no data; n =
- * 0 gives none.
- * \param[in]  of         the application (borrowed)
- * \param[in]  n          simulated steps, >= 0; steps beyond of->steps do not count; 0: there is no diffusive method
- * \param[in]  load_max   [n] seconds of the slowest rank after each of them, >= 0 (borrowed)
- * \param[in]  moved_max  [n] largest number of elements that a rank moves, >= 0 (borrowed) */
-eqp_gain_choice eqp__gain_choose(const eqp_gain_case *of, int64_t n, const double *load_max, const double *moved_max);
 
 typedef struct eqp_hindsight eqp_hindsight;
 
