@@ -170,9 +170,42 @@ class collective
 
 } // namespace detail
 
+namespace detail
+{
+
+/** Iterators and elements of an array, from its data() and size(). */
+template <class Array, class T> class range
+{
+  public:
+    constexpr bool empty() const noexcept
+    {
+        return self().size() == 0;
+    }
+    constexpr T *begin() const noexcept
+    {
+        return self().data();
+    }
+    constexpr T *end() const noexcept
+    {
+        return self().data() + self().size();
+    }
+    constexpr T &operator[](std::size_t i) const noexcept
+    {
+        return self().data()[i];
+    }
+
+  private:
+    constexpr const Array &self() const noexcept
+    {
+        return static_cast<const Array &>(*this);
+    }
+};
+
+} // namespace detail
+
 /** A borrowed array, like std::span of C++20. Made from a pointer and a size, an array, or any object with data() and
  * size(), such as std::vector, std::array and std::span; the default is NULL. */
-template <class T> class view
+template <class T> class view : public detail::range<view<T>, T>
 {
     template <class C> using element = std::remove_pointer_t<decltype(std::data(std::declval<C &>()))>;
     /* Elements of another type have another size, even if their pointers convert. */
@@ -201,22 +234,6 @@ template <class T> class view
     {
         return m_size;
     }
-    constexpr bool empty() const noexcept
-    {
-        return m_size == 0;
-    }
-    constexpr T *begin() const noexcept
-    {
-        return m_data;
-    }
-    constexpr T *end() const noexcept
-    {
-        return m_data + m_size;
-    }
-    constexpr T &operator[](std::size_t i) const noexcept
-    {
-        return m_data[i];
-    }
 
   private:
     T *m_data = nullptr;
@@ -224,7 +241,7 @@ template <class T> class view
 };
 
 /** An array allocated by the library. */
-template <class T> class array
+template <class T> class array : public detail::range<array<T>, T>
 {
   public:
     array() noexcept = default;
@@ -240,22 +257,6 @@ template <class T> class array
     std::size_t size() const noexcept
     {
         return m_size;
-    }
-    bool empty() const noexcept
-    {
-        return m_size == 0;
-    }
-    T *begin() const noexcept
-    {
-        return data();
-    }
-    T *end() const noexcept
-    {
-        return data() + m_size;
-    }
-    T &operator[](std::size_t i) const noexcept
-    {
-        return m_data.get()[i];
     }
 
   private:
@@ -282,59 +283,19 @@ inline bool finalized() noexcept
 
 } // namespace detail
 
-/** \name Deleters. Freeing balancers and orders is collective and has no effect after MPI_Finalize(). */
-///@{
-inline void free_object(eqp_balancer *object) noexcept
-{
-    if (!detail::finalized()) {
-        eqp_balancer_free(object);
-    }
-}
-inline void free_object(eqp_evaluation *object) noexcept
-{
-    eqp_evaluation_free(object);
-}
-inline void free_object(eqp_gatherer *object) noexcept
-{
-    eqp_gatherer_free(object);
-}
-inline void free_object(eqp_kdtree *object) noexcept
-{
-    eqp_kdtree_free(object);
-}
-inline void free_object(eqp_map *object) noexcept
-{
-    eqp_map_free(object);
-}
-inline void free_object(eqp_move_plan *object) noexcept
-{
-    eqp_move_plan_free(object);
-}
-inline void free_object(eqp_point_order *object) noexcept
-{
-    if (!detail::finalized()) {
-        eqp_point_order_free(object);
-    }
-}
-inline void free_object(eqp_regions *object) noexcept
-{
-    eqp_regions_free(object);
-}
-inline void free_object(eqp_route *object) noexcept
-{
-    eqp_route_free(object);
-}
-inline void free_object(eqp_units *object) noexcept
-{
-    eqp_units_free(object);
-}
-///@}
-
-/** Frees an object by the function of its type. */
+/** Frees an object by the function of its type. Freeing balancers and orders is collective and has no effect after
+ * MPI_Finalize(). */
 struct deleter {
     template <class T> void operator()(T *object) const noexcept
     {
-        free_object(object);
+        constexpr bool collective = std::is_same_v<T, eqp_balancer> || std::is_same_v<T, eqp_point_order>;
+        const auto functions =
+            std::make_tuple(eqp_balancer_free, eqp_evaluation_free, eqp_gatherer_free, eqp_kdtree_free, eqp_map_free,
+                            eqp_move_plan_free, eqp_point_order_free, eqp_regions_free, eqp_route_free, eqp_units_free);
+
+        if (!collective || !detail::finalized()) {
+            std::get<void (*)(T *)>(functions)(object);
+        }
     }
 };
 
@@ -468,9 +429,12 @@ inline std::vector<int> balance_points(MPI_Comm comm, const std::string &method,
     return detail::balance_points(call, comm, method, points, options, result);
 }
 
+/** Element type of an array. */
+template <class C>
+using element_of = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const C &>()))>>;
+
 /** eqp_send_records(): sends each item to its rank in `dest`; returns the received items. Collective. */
-template <class C, class T = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const C &>()))>>>
-array<T> send_records(MPI_Comm comm, const C &items, view<const int> dest)
+template <class C, class T = element_of<C>> array<T> send_records(MPI_Comm comm, const C &items, view<const int> dest)
 {
     static_assert(std::is_trivially_copyable_v<T>, "items travel as bytes");
     std::int64_t n = 0;
@@ -482,10 +446,6 @@ array<T> send_records(MPI_Comm comm, const C &items, view<const int> dest)
                               call.given(&n), &arrived));
     return array<T>(arrived, n);
 }
-
-/** Element type of an array. */
-template <class C>
-using element_of = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const C &>()))>>;
 
 namespace detail
 {
@@ -579,8 +539,7 @@ template <class C> void verify_records(MPI_Comm comm, records_sum &sum, view<con
 }
 
 /** eqp_gather_records(): the items of all ranks on every rank. Collective. */
-template <class C, class T = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const C &>()))>>>
-array<T> gather_records(MPI_Comm comm, const C &items)
+template <class C, class T = element_of<C>> array<T> gather_records(MPI_Comm comm, const C &items)
 {
     static_assert(std::is_trivially_copyable_v<T>, "items travel as bytes");
     std::int64_t n = 0;
@@ -660,7 +619,7 @@ struct problem {
 };
 
 /** Result of eqp_balancer_compare(): rows by parts, then by method. */
-class comparison
+class comparison : public detail::range<comparison, const eqp_compared>
 {
   public:
     comparison(array<eqp_choice> choices, array<eqp_compared> rows)
@@ -671,17 +630,9 @@ class comparison
     {
         return m_rows.size();
     }
-    const eqp_compared *begin() const noexcept
+    const eqp_compared *data() const noexcept
     {
-        return m_rows.begin();
-    }
-    const eqp_compared *end() const noexcept
-    {
-        return m_rows.end();
-    }
-    const eqp_compared &operator[](std::size_t i) const noexcept
-    {
-        return m_rows[i];
+        return m_rows.data();
     }
 
   private:
@@ -861,14 +812,14 @@ class balancer
             plain.own = m_code.own;
             plain.estimates = m_code.estimates;
             plain.survey = m_code.survey ? survey_of : nullptr;
-            plain.open = m_code.open ? open_of : nullptr;
             plain.close = m_code.close ? close_of : nullptr;
             plain.aspect = m_code.aspect ? aspect_of : nullptr;
             plain.base = m_code.base ? base_of : nullptr;
-            plain.trace = m_code.trace ? trace_of : nullptr;
-            plain.assign = m_code.assign ? assign_of : nullptr;
             plain.advance = m_code.advance ? advance_of : nullptr;
-            plain.label = m_code.label ? label_of : nullptr;
+            set<&problem::open>(plain.open);
+            set<&problem::trace>(plain.trace);
+            set<&problem::assign>(plain.assign);
+            set<&problem::label>(plain.label);
             return plain;
         }
 
@@ -926,9 +877,13 @@ class balancer
         {
             return guarded(user, [&](problem &code) { code.survey(kind, equipoise::survey(list)); });
         }
-        static int open_of(void *user, bool traced)
+        /* For callbacks whose parameters are those of C. */
+        template <auto member, class... Parameters> void set(int (*&callback)(void *, Parameters...)) const
         {
-            return guarded(user, [&](problem &code) { code.open(traced); });
+            callback = [](void *user, Parameters... given) {
+                return guarded(user, [&](problem &code) { (code.*member)(given...); });
+            };
+            callback = m_code.*member ? callback : nullptr;
         }
         static void close_of(void *user)
         {
@@ -942,24 +897,10 @@ class balancer
         {
             (void)guarded(user, [&](problem &code) { code.base({seconds, static_cast<std::size_t>(nparts)}); });
         }
-        static int trace_of(void *user, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,
-                            eqp_evaluation *evaluation)
-        {
-            return guarded(user, [&](problem &code) { code.trace(nparts, map, placement, loads_only, evaluation); });
-        }
-        static int assign_of(void *user, const eqp_method *method, int nparts, const double *speed, std::int64_t n,
-                             const double *centre, const double *seconds, int *part)
-        {
-            return guarded(user, [&](problem &code) { code.assign(method, nparts, speed, n, centre, seconds, part); });
-        }
         static int advance_of(void *user, eqp_message *message)
         {
             (void)message; /* all ranks hear of what is thrown */
             return guarded(user, [&](problem &code) { code.advance(); });
-        }
-        static int label_of(void *user, std::int64_t first)
-        {
-            return guarded(user, [&](problem &code) { code.label(first); });
         }
 
         problem m_code;
