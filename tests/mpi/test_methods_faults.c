@@ -79,7 +79,7 @@ typedef struct fault {
     enum {
         DATA = 1,
         IDS = 2,    /* only Zoltan's methods read ids */
-        SETTING = 4 /* the first option of every method that has one is real */
+        SETTING = 4 /* all bits set: no legal value of a number or a choice */
     } is;
 } fault;
 
@@ -114,8 +114,7 @@ static const fault faults[] = {
     {REAL, AT(part_load[1]), NAN, 0},
     {REAL, AT(part_load[1]), -1, 0},
     {REAL, AT(part_load[1]), INFINITY, 0},
-    {REAL, AT(options.settings), NAN, SETTING},
-    {REAL, AT(options.settings), -1, SETTING},
+    {WORD, AT(options.settings), -1, SETTING},
 };
 
 static void spoil(call *c, const fault *f)
@@ -169,6 +168,7 @@ MPI_TEST(faults_on_one_rank_fail_on_all)
 {
     for (int m = 0; m < eqp_method_count(); m++) {
         for (size_t f = 0; f < sizeof faults / sizeof faults[0]; f++) {
+            mpi_test_case = eqp_method_at(m)->name;
             if (!is_harmless(eqp_method_at(m), &faults[f], mpi_test_size(comm))) {
                 check_fault(comm, eqp_method_at(m), &faults[f]);
             }

@@ -121,7 +121,12 @@ MPI_TEST(words_reach_the_method)
 /* eqp_balance() checks these values, so the method need not. */
 MPI_TEST(values_are_checked_for_it)
 {
-    const double point[3] = {0.1, 0.1, 0.1}, wrong = 7;
+    static const struct {
+        wall_settings set;
+        const char *says;
+    } wrong[] = {{{.at = 7}, "balance: wall: at is out of range"},
+                 {{.axis = 3}, "balance: wall: axis is out of range"}};
+    const double point[3] = {0.1, 0.1, 0.1};
     const int64_t id = mpi_test_rank(comm);
     eqp_balance_options options = eqp_balance_options_defaults();
     eqp_balance_items items = {.n = 1, .id = &id, .point = point};
@@ -129,11 +134,13 @@ MPI_TEST(values_are_checked_for_it)
     int part = -7;
 
     options.message = &message;
-    if (mpi_test_rank(comm) == mpi_test_size(comm) - 1) {
-        memcpy(&options.settings, &wrong, sizeof wrong);
+    for (int k = 0; k < 2; k++) {
+        if (mpi_test_rank(comm) == mpi_test_size(comm) - 1) {
+            memcpy(&options.settings, &wrong[k].set, sizeof wrong[k].set);
+        }
+        CHECK_EQUAL(eqp_balance(comm, &wall, &items, &options, &part, NULL), EQP_ERR_ARGUMENT);
+        CHECK(part == -7 && strcmp(message.text, wrong[k].says) == 0);
     }
-    CHECK_EQUAL(eqp_balance(comm, &wall, &items, &options, &part, NULL), EQP_ERR_ARGUMENT);
-    CHECK(part == -7 && strcmp(message.text, "balance: wall: at is out of range") == 0);
     items.point = NULL;
     options.settings = (eqp_settings){{0}};
     CHECK_EQUAL(eqp_balance(comm, &wall, &items, &options, &part, NULL), EQP_ERR_ARGUMENT);

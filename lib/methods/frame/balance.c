@@ -21,11 +21,15 @@ static int refuse(eqp_message *message, int code, const char *what)
 static bool is_set_well(const eqp_option *option, const eqp_settings *settings)
 {
     const char *at = (const char *)settings + option->offset;
+    const size_t bytes = option->type == EQP_OPTION_FLAG     ? sizeof(bool)
+                         : option->type == EQP_OPTION_CHOICE ? sizeof(int)
+                                                             : sizeof(int64_t);
     double real = 0;
     int64_t number = 0;
+    int choice = 0;
 
-    if (option->offset > sizeof *settings - sizeof number) {
-        return option->type != EQP_OPTION_INT && option->type != EQP_OPTION_REAL;
+    if (option->offset > sizeof *settings - bytes) {
+        return false;
     }
     if (option->type == EQP_OPTION_REAL) {
         memcpy(&real, at, sizeof real);
@@ -35,7 +39,13 @@ static bool is_set_well(const eqp_option *option, const eqp_settings *settings)
         memcpy(&number, at, sizeof number);
         return number == 0 || ((double)number >= option->low && (double)number <= option->high);
     }
-    return true;
+    if (option->type == EQP_OPTION_CHOICE) {
+        memcpy(&choice, at, sizeof choice);
+        for (const char *word = option->choices; choice > 0 && word && (word = strchr(word, '|')); word++) {
+            choice--;
+        }
+    }
+    return choice == 0;
 }
 
 const eqp_balance_options *eqp__balance_options_known(const eqp_balance_options *options, eqp_balance_options *here)
