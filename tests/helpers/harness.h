@@ -34,14 +34,15 @@ static const char *mpi_test_row; /* second argument of the program, or NULL */
     }                                                                                                                  \
     static void function(__attribute__((unused)) MPI_Comm comm)
 
-static const char *mpi_test_now = "start";
+static const char *mpi_test_now = "start", *mpi_test_case = ""; /* running test; its row of a table, if it says so */
 
 _Noreturn static inline void mpi_test_fail(const char *file, int line, const char *what, double left, double right)
 {
     int rank = -1;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    fprintf(stderr, "%s:%d: rank %d, %s: %s (%.17g, %.17g)\n", file, line, rank, mpi_test_now, what, left, right);
+    fprintf(stderr, "%s:%d: rank %d, %s %s: %s (%.17g, %.17g)\n", file, line, rank, mpi_test_now, mpi_test_case, what,
+            left, right);
     fflush(stderr);
     MPI_Abort(MPI_COMM_WORLD, 1);
     abort();
@@ -109,6 +110,7 @@ static inline void mpi_test_run(const mpi_test *test, MPI_Comm shape)
     MPI_Comm own = MPI_COMM_NULL;
 
     mpi_test_now = test->name;
+    mpi_test_case = "";
     CHECK_EQUAL(eqp_comm_create(shape, &own), EQP_OK);
     test->run(own);
     eqp_comm_free(&own);

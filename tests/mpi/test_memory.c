@@ -408,6 +408,7 @@ static int balance_without_pins(MPI_Comm comm, void *user)
 MPI_TEST(methods_fail_on_all_ranks_or_on_none)
 {
     for (int m = 0; m < eqp_method_count(); m++) {
+        mpi_test_case = eqp_method_at(m)->name;
         CHECK(failing_ranks_check(comm, balance, (void *)eqp_method_at(m)) > 0);
     }
     /* Without pins, neighbors are spatial. */

@@ -115,6 +115,7 @@ static void check_problem(MPI_Comm comm, problem is)
     problems++;
     for (int m = 0; m <= eqp_method_count(); m++) {
         const eqp_method *method = m < eqp_method_count() ? eqp_method_at(m) : &eqp__method_repair;
+        mpi_test_case = method->name;
         int part[MOST_ITEMS];
         eqp_balance_result r;
         /* Each of the slowest methods runs on a third of the problems. */
@@ -244,6 +245,7 @@ MPI_TEST(capacities_hold)
     options.capacity = capacity;
     for (int m = 0; m <= eqp_method_count(); m++) {
         const eqp_method *method = m < eqp_method_count() ? eqp_method_at(m) : &eqp__method_repair;
+        mpi_test_case = method->name;
         int64_t fill[PARTS] = {0};
         int part[MOST_ITEMS];
         eqp_balance_result r;

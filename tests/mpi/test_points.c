@@ -194,6 +194,7 @@ static const eqp_method *next_method(int *m)
     while (method != NULL && (method->flags & EQP_NEEDS_PINS)) {
         method = eqp_method_at((*m)++);
     }
+    mpi_test_case = method != NULL ? method->name : "";
     return method;
 }
 
