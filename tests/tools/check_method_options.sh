@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A table of the page explains every method option of the app.
-# usage: check_method_options.sh APP PAGE.md
+# Tables of the pages explain every method of the app and every option of a method.
+# usage: check_method_options.sh APP METHODS.md OPTIONS.md
 set -eu
 
 help=$("$1" --balance help)
@@ -11,10 +11,13 @@ if [ -z "$options" ]; then
     exit 1
 fi
 status=0
-for option in $options; do
-    if ! sed -n 's/^| \(`[^|]*\)|.*/\1/p' "$2" | grep -qw "$option"; then
-        echo "not in $2: $option"
-        status=1
-    fi
-done
+explained() # PAGE NAME...: names in the first column of a table
+{
+    names=$(sed -n 's/^| \(`[^|]*\)|.*/\1/p' "$1")
+    for name in "${@:2}"; do
+        grep -qw "$name" <<<"$names" || { echo "not in $1: $name" && status=1; }
+    done
+}
+explained "$2" $(sed -n '3,$s/^\([a-z]\{1,\}\) .*/\1/p' <<<"$help")
+explained "$3" $options
 exit $status
