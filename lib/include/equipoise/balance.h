@@ -51,10 +51,11 @@ typedef struct eqp_settings {
  * All arrays are borrowed. With n == 0 every pointer may be NULL. Either all ranks with items give an array or none
  * does, except for `part_now`. */
 typedef struct eqp_balance_items {
-    size_t struct_size;       /**< of this struct in the caller's version; 0: of version 0.2 */
-    int64_t n;                /**< items of this rank */
-    const int64_t *id;        /**< [n] global ids, >= 0, unique over all ranks */
-    const double *weight;     /**< [n] cost, finite, >= 0; NULL on all ranks: `particles` */
+    size_t struct_size;   /**< of this struct in the caller's version; 0: of version 0.2 */
+    int64_t n;            /**< items of this rank */
+    const int64_t *id;    /**< [n] global ids, >= 0, unique over all ranks. Their order means nothing: a method breaks
+                               ties by place in the array */
+    const double *weight; /**< [n] cost, finite, >= 0; NULL on all ranks: `particles` */
     const int64_t *particles; /**< [n] particles in the item (what `count` balances), >= 0; NULL on all ranks: 1 */
     const double *point;      /**< [n][3] position, finite; NULL if the method does not need positions */
     const double *source;     /**< [n][3] centre of the sources of the item's interactions, finite; NULL: `point` */
@@ -212,36 +213,10 @@ int eqp_method_read(const char *word, const eqp_method **method, eqp_settings *s
 
 /** Gives every item a part. Collective: fails on all ranks or on none, with the same code.
  *
- * Methods: `none` keeps the present parts (if one is unknown: `count`); `count` equal particles along the curve; `sfc`
- * equal weights along the curve, optimal cut; `rcb` recursive coordinate bisection of the weights (Zoltan), renumbered
- * towards the present parts; `rib` the same, with each cut across the axis of least inertia; `interaction` hypergraph
- * of units and pins (Pearce 2014, Algorithms 7 and 8; Zoltan PHG from the present parts), then checked and repaired to
- * the tolerance; `hypergraph` the same hypergraph from scratch, renumbered towards the present parts and repaired;
- * `metis` the same with the graph of items that share pins (METIS 5; an id that k items touch gives edges of 1 / (k -
- * 1) of its weight, all pairs, or eight per item for k > 128), on rank 0 and up to 2^26 pins; `tiles` and `jagged` cut
- * the items by `point` and `source` as docs/methods.md describes, repair to the tolerance and renumber
- * towards the present parts; `feedback` moves the cuts of the curve by the loads of the present parts alone, as if a
- * part's load were spread evenly over its particles (more/methods.h): one step with options->part_load; without it,
- * steps from equal counts as long as they help; `tensor` cuts by planes across the whole domain and
- * keeps shapes and numbers of the parts: no repair, no renumbering; `voronoi` gives each part a convex cell
- * , renumbered towards the present parts and not repaired; `diffusion` moves items at the borders of
- * the present parts (those of `sfc` where one is unknown) to lighter neighbours
- *, neighbours being items that share pins, or without pins the nearest ones, and fills empty parts
- * first; `levelled` cuts a curve for each bin of a cycle, so that all phases are even, and with one load is `sfc`.
- * With equal shares
- * all but `none`, `tensor` and `voronoi` leave no part empty if there are enough items.
- *
- * Up to 2^22 items, `none`, `count`, `sfc`, `feedback`, `diffusion`, `rcb` and `rib` do not depend on how the items are
- * spread over the ranks. `count`, `feedback` and `sfc` gather one double per item on every rank; above 2^22
- * items they gather sums over equal runs of consecutive items and cut between runs. `rcb` and `rib` bisect on rank 0;
- * above that all ranks bisect together, with the weights of very heavy items reduced. `tiles`, `jagged`, `tensor` and
- * `voronoi` never depend on the distribution over ranks. For `tensor` the ranks add sums of bins, at most 8 MiB at a
- * time up to 2^19 parts. For `voronoi` rank 0 gathers 32 bytes of each item; above 2^18 items, of every k-th item. For
- * `tiles` and `jagged`, up to 2^18 items every rank gathers 32 bytes of each and runs the same bisection; above that
- * all ranks cut one level of the tree at a time together. The repair and `diffusion` gather weights, parts and pins on
- * rank 0, `diffusion` positions if there are no pins. `levelled` gathers all loads on rank 0 and never depends on the
- * distribution over ranks. `interaction` and `hypergraph` are deterministic for the same ranks, items and seed; `metis`
- * up to 2^22 items for the same items and seed.
+ * docs/methods.md describes each method, what its call gathers, and how far its parts depend on the distribution of the
+ * items: up to 2^22 items only those of `interaction` and `hypergraph` do. With equal shares no method leaves a part
+ * empty if there are enough items, except with EQP_KEEPS or EQP_SHAPED. `none` assigns as `count` if a present part is
+ * unknown. `feedback` takes one step with options->part_load; without it, steps from equal counts as long as they help.
  *
  * Items may have a load in each of several phases of a cycle (survey.h). `levelled` and `metis` balance the
  * phases (as constraints of `metis`); the other methods balance `weight`, by default the sum over a cycle. The parts of
