@@ -97,27 +97,15 @@ status=$?
     fail "direct sums and a signal: status $status: $(cat out err)"
 
 table=$here/dislocation_pairs.tsv
-: >empty.tsv
-mkdir folder.tsv
-printf '# only words\n' >comment.tsv
-head -n 2 "$table" >headless.tsv
-sed '2s/fq1x/fq0x/' "$table" >column.tsv
-sed '2s/p2y/p1y/' "$table" >twice.tsv
-{ head -n 4 "$table" && sed -n 5p "$table" | cut -f 1-20; } >short.tsv
-sed '4s/\t[^\t]*$/\tnan/' "$table" >nan.tsv
-sed '4s/\t[^\t]*$/\tmany/' "$table" >word.tsv
-awk -F '\t' -v OFS='\t' 'NR == 5 { $5 = $2; $6 = $3; $7 = $4 } 1' "$table" >zero.tsv
-head -c 5000 /dev/urandom >noise.tsv
+# Damaged tables are the fuzz target's.
 for row in 'a 0' 'mu -1' 'nu 0.5'; do
     read -r name value <<<"$row"
     awk -F '\t' -v OFS='\t' -v name="$name" -v value="$value" 'NR == 2 { for (k = 1; k <= NF; k++) if ($k == name) at = k }
         NR == 4 { $at = value } 1' "$table" >"$name.tsv"
     refused "$name.tsv.*4.*$name is not" --check-forces "$name.tsv"
 done
-for word in empty.tsv folder.tsv comment.tsv headless.tsv twice.tsv 'short.tsv.*5' 'nan.tsv.*4' 'zero.tsv.*5' noise.tsv \
-    /dev/null; do
-    refused "$word" --check-forces "${word%%.\**}"
-done
+sed '2s/fq1x/fq0x/' "$table" >column.tsv
+sed '4s/\t[^\t]*$/\tmany/' "$table" >word.tsv
 for word in missing.tsv 'column.tsv.*fq1x' 'word.tsv.*4'; do
     refused_by_all "$word" --check-forces "${word%%.\**}"
 done

@@ -3,8 +3,7 @@
 # Invalid input gives one line with the error and its place, status 2 on every rank, and no output file.
 source "$(dirname "$0")/../helpers/lib.sh"
 
-# A closed loop of four nodes, a line of three between pinned ends and a triple junction of three pinned arms; edits are
-# Python on the list `nodes` of [tag, [x, y, z], constraint, [[tag, burgers, normal], ...]] and on `head`.
+# A closed loop of four nodes and a line of three between pinned ends; edits are Python on the list `nodes` of [tag, [x, y, z], constraint, [[tag, burgers, normal], ...]] and on `head`.
 # network FILE [EDIT]
 network()
 {
@@ -39,12 +38,6 @@ for k in range(3):
     add(f"3,{2 * k}", [2000.0, 500.0 * k, -500.0 * k], 7 if k != 1 else 0)
 join("3,0", "3,2", b)
 join("3,2", "3,4", b)
-add("4,0", [-2000.0, 0.0, 0.0])
-for k, other in enumerate(([0.0, 400.0, -400.0], [300.0, -300.0, 0.0], [-300.0, 0.0, 300.0])):
-    add(f"4,{k + 1}", [-2000.0 + other[0], other[1], other[2]], 7)
-c = 0.5 ** 0.5
-for k, burgers in enumerate(([c, -c, 0.0], [-c, 0.0, c], [0.0, c, -c])):
-    join("4,0", f"4,{k + 1}", burgers)
 if len(sys.argv) > 2:
     exec(sys.argv[2])
 head["nodeCount"] = head["nodeCount"] or str(len(nodes))
@@ -58,7 +51,7 @@ END
 }
 
 network good.data
-refused_by_all 'good.data: 11 particles or nodes; the limit is 10 (--max-particles)' good.data --steps 0 --max-particles 10
+refused_by_all 'good.data: 7 particles or nodes; the limit is 6 (--max-particles)' good.data --steps 0 --max-particles 6
 printf '\211HDF\r\n\032\nand what follows' >snapshot.hdf5
 refused 'snapshot.hdf5: is an HDF5 file' snapshot.hdf5 --steps 0
 refused 'snapshot.hdf5: is an HDF5 file' good.data --ctrl snapshot.hdf5 --steps 0
@@ -115,60 +108,21 @@ bad 'one-armed.data.*0,1' one-armed.data 'nodes[1][3].pop(); nodes[2][3].pop(0)'
 apart 'dangling.data.*0,9' dangling.data 'nodes[1][3][0][0] = "0,9"'
 apart 'reverse.data.*\(0,0\|0,1\)' reverse.data 'nodes[1][3].pop(0)'
 apart 'sign.data.*\(0,0\|0,1\)' sign.data 'find("0,0")[3][0][1] = b; find("0,1")[3][0][1] = b'
-bad 'sum.data.*\(0,0\|0,1\)' sum.data '
-for one, other, sign in (("0,0", "0,1", 1), ("0,1", "0,0", -1)):
-    next(arm for arm in find(one)[3] if arm[0] == other)[1] = [sign * c, 0.0, -sign * c]'
-bad 'junction.data.*4,0' junction.data '
-find("4,0")[3][1][1] = [-c, c, 0.0]; find("4,2")[3][0][1] = [c, -c, 0.0]'
-bad 'itself.data.*0,1' itself.data 'nodes[1][3][0][0] = "0,1"'
-bad 'two-arms.data.*3,2' two-arms.data 'find("3,2")[3][1][0] = "3,0"'
 apart 'duplicate.data.*0,1' duplicate.data 'nodes.append(nodes[1])'
 apart 'zero.data.*\(0,0\|0,1\)' zero.data 'nodes[1][1] = list(nodes[0][1])'
 apart 'long.data.*3,[0-4]' long.data 'find("3,2")[1] = [-1000.0, 3000.0, 3000.0]'
-bad 'nan.data.*\(line\|0,2\)' nan.data 'nodes[2][1][1] = float("nan")'
-apart 'infinite.data.*\(line\|0,2\)' infinite.data 'nodes[2][1][1] = float("inf")'
-bad 'no-burgers.data.*\(line\|0,[0-3]\)' no-burgers.data 'nodes[2][3][0][1] = [0.0, 0.0, 0.0]'
-bad 'nan-burgers.data.*\(line\|0,[0-3]\)' nan-burgers.data 'nodes[2][3][0][1][0] = float("nan")'
-bad 'constraint.data.*\(line\|0,2\)' constraint.data 'nodes[2][2] = 99'
-bad 'few.data' few.data 'head["nodeCount"] = "9"'
-bad 'many.data' many.data 'head["nodeCount"] = "99"'
-bad 'none.data' none.data 'nodes.clear(); head["nodeCount"] = "0"'
-bad 'negative.data.*line' negative.data 'head["nodeCount"] = "-11"'
-bad 'immense.data' immense.data 'head["nodeCount"] = "99999999999999999999"'
-bad 'version.data' version.data 'head["dataFileVersion"] = "17"'
-bad 'box.data' box.data 'head["maxCoordinates"] = "[ 4000 -4001 4000 ]"'
-bad 'flat.data' flat.data 'head["maxCoordinates"] = "[ 4000 -4000 4000 ]"'
-bad 'short-box.data' short-box.data 'head["maxCoordinates"] = "[ 4000 4000 ]"'
-bad 'segments.data' segments.data 'head["numFileSegments"] = "3"'
-bad 'free-end.data.*3,4' free-end.data 'find("3,4")[2] = 0'
-
-# Files cut at any byte; a cut after the first byte of the last number cannot be detected.
-size=$(wc -c <good.data)
-for part in 5 40 200 $((size / 2)) $((size * 2 / 3)) $((size - 40)); do
-    head -c "$part" good.data >truncated.data
-    refused truncated.data truncated.data --steps 0
-done
+# What a reader finds in a file, tests/unit/test_paradis_hostile.c tells.
+head -c 500 good.data >truncated.data
 refused_by_all truncated.data truncated.data --steps 0
-gzip -c good.data >whole.data.gz
-head -c 300 whole.data.gz >half.data.gz
+gzip -c good.data | head -c 300 >half.data.gz
 refused_by_all half.data.gz half.data.gz --steps 0
-sed 's/^nodalData/nodalDate/' good.data >key.data
-refused key.data key.data --steps 0
-sed '/^ 3,2 /s/2000/2O00/' good.data >digit.data
-refused_by_all 'digit.data.*\(line\|3,2\)' digit.data --steps 0
 
-: >empty
 mkdir folder
 head -c 3000 /dev/urandom >noise
-printf '\0\0\0\0\0\0\0\0' >zeros
-printf '1 0 0 0 0 0 0\n1 1 0 0 0 0 0\n' >points.txt
-python3 -c 'import struct; open("galaxy.dat", "wb").write(struct.pack("<i6I6dd", 256, 0, 9, 0, 0, 0, 0, *[0.0] * 7) + bytes(4000))'
-mkfifo pipe
 refused_by_all missing.data missing.data --steps 0
-for file in empty folder noise zeros points.txt galaxy.dat pipe /dev/null; do
+for file in folder noise /dev/null; do
     refused "$file" "$file" --steps 0
 done
-refused_by_all noise noise --steps 0
 if [ "$(id -u)" -ne 0 ]; then
     cp good.data secret.data && chmod 0 secret.data
     refused_by_all secret.data secret.data --steps 0
@@ -198,12 +152,8 @@ wrong 'fmEnableAnisotropy = 1: anisotropic' 'rc = 5' 'maxSeg = 800' 'fmEnableAni
 wrong 'eshelbyfmEnabled = 1: inclusions' 'rc = 5' 'maxSeg = 800' 'eshelbyfmEnabled = 1'
 wrong 'inclusionFile = a b: inclusions' 'rc = 5' 'maxSeg = 800' 'inclusionFile = "a b"'
 wrong "mobilityLaw: 'FCC_0b_Eshelby': inclusions" 'rc = 5' 'maxSeg = 800' 'mobilityLaw = "FCC_0b_Eshelby"'
-printf 'rc = 5\nmaxSeg = 800\npois = 0.7\n' >wrong.ctrl
-refused_by_all 'wrong.ctrl.*pois' good.data --ctrl wrong.ctrl --steps 0
-refused missing.ctrl good.data --ctrl missing.ctrl --steps 0
-refused folder good.data --ctrl folder --steps 0
-refused noise good.data --ctrl noise --steps 0
 refused_by_all good.data good.data --ctrl good.data --steps 0
+refused missing.ctrl good.data --ctrl missing.ctrl --steps 0
 # ParaDiS has many more keys. The run names the keys that it changes or ignores, and continues.
 # noted WORDS LINE...: a control file of these lines runs, with a note of these words on one rank's stderr; "" for none.
 noted()
@@ -232,13 +182,9 @@ noted 'zBoundType = 1: free surfaces' 'zBoundType = 1'
 
 refused SNAPSHOT --steps 1
 refused exclude good.data --generate lines
-refused_by_all sideways good.data --balance sideways
-refused_by_all dt good.data --dt -1
 refused mobility good.data --mobility FCC_7
 refused stress good.data --stress 1,2,3
 refused stress good.data --stress 1,2,3,4,5,nan
-refused rc good.data --rc 0
-refused nu good.data --nu 0.6
 refused_by_all tile good.data --tile 0,1,1
 refused tile good.data --tile 1000000,1000000,1000000
 refused tile good.data --tile 1,2
@@ -251,10 +197,6 @@ refused 'seg\|Seg' good.data --min-seg 300 --max-seg 500
 refused_by_all generate --generate spiral
 refused generate --generate loops:radius=1e9
 refused_by_all nowhere good.data --steps 0 --output nowhere/out.data
-refused nowhere good.data --steps 0 --output nowhere/out.vtp
-refused nowhere good.data --steps 0 --forces nowhere/forces.hdf5
-refused 'good.data' good.data --steps 0 --report good.data/report
-refused folder good.data --steps 0 --forces folder
 refused 'cannot be both' good.data --steps 0 --output same.vtp --forces same.vtp
 refused 'overwritten' good.data --steps 0 --output ./good.data
 refused words --restart words
