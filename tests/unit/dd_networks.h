@@ -142,9 +142,15 @@ typedef struct dd_serial {
     bool starved[DD_KINDS]; /* was tried without memory */
 } dd_serial;
 
+/* Areas, and rann, are ParaDiS' defaults where they are 0. */
 static inline dd_serial dd_test_serial(dd_network *network, const double box[3], dd_rules rules)
 {
-    assert_ok(dd_rules_complete(&rules));
+    const double triangle = sqrt(3) / 4, area = fmin(2 * rules.r_tol * rules.max_seg, triangle * pow(rules.min_seg, 2));
+
+    rules.rann = rules.rann > 0 ? rules.rann : 2 * rules.r_tol;
+    rules.area_min = rules.area_min > 0 ? rules.area_min : area;
+    rules.area_max =
+        rules.area_max > 0 ? rules.area_max : (4 * rules.area_min + triangle * pow(rules.max_seg, 2)) / 2;
     return (dd_serial){.network = network, .box = box, .rules = rules};
 }
 

@@ -29,21 +29,20 @@ TEST(a_loop_grows)
     dd_segment before[MOST], middle[MOST], after[MOST];
 
     for (int n = 3; n <= MOST; n += 7) {
-        double strain[6] = {0}, spin[3] = {0}, part[6] = {0};
+        double strain[6] = {0}, part[6] = {0};
         polygon(n, 50.0, 0.0, burgers, before);
         polygon(n, 11.0, 30.0, burgers, middle);
         polygon(n, 80.0, 0.0, burgers, after);
         for (int k = 0; k < n; k++) {
-            dd_strain_sweep(&before[k], &after[k], volume, strain, spin);
-            dd_strain_sweep(&before[k], &middle[k], volume, part, NULL);
-            dd_strain_sweep(&middle[k], &after[k], volume, part, NULL);
+            dd_strain_sweep(&before[k], &after[k], volume, strain);
+            dd_strain_sweep(&before[k], &middle[k], volume, part);
+            dd_strain_sweep(&middle[k], &after[k], volume, part);
         }
         /* Counterclockwise and outwards: t x d points down. */
         const double want = -0.5 * n * (80.0 * 80.0 - 50.0 * 50.0) * sin(2.0 * PI / n) / volume / 2.0;
         for (int k = 0; k < 6; k++) {
             assert_near(strain[k], k == ZX ? want : 0.0, 1e-14);
             assert_near(part[k], strain[k], 1e-13);
-            assert_near(spin[k % 3], k % 3 == 1 ? -want : 0.0, 1e-14);
         }
         assert_near(dd_segment_length(&before[1]), 2.0 * 50.0 * sin(PI / n), 1e-9);
     }
@@ -71,7 +70,7 @@ TEST(strain_is_work)
         for (int i = 0; i < 3; i++) {
             work += force[i] * (after[k].x1[i] - before[k].x1[i]) + force[3 + i] * (after[k].x2[i] - before[k].x2[i]);
         }
-        dd_strain_sweep(&before[k], &after[k], volume, strain, NULL);
+        dd_strain_sweep(&before[k], &after[k], volume, strain);
     }
     for (int k = 0; k < 6; k++) {
         gained += (k < 3 ? 1.0 : 2.0) * stress[k] * strain[k] * volume;
@@ -83,17 +82,15 @@ TEST(strain_is_work)
 TEST(creep_keeps_the_stress)
 {
     const double direction[3] = {0, 0, 2}, stress[6] = {1e6, 0, 2e6, 3e6, 0, 0}, strain[6] = {1, 2, 3, 4, 5, 6};
-    const double spin[3] = {7, 8, 9};
     dd_loading loading;
 
-    assert_ok(dd_loading_init(&loading, DD_CREEP, &medium, 5.0, direction, stress));
-    dd_loading_advance(&loading, 1e-3, strain, spin);
-    dd_loading_advance(&loading, 1e-3, strain, NULL);
+    dd_loading_init(&loading, DD_CREEP, &medium, 5.0, direction, stress);
+    dd_loading_advance(&loading, 1e-3, strain);
+    dd_loading_advance(&loading, 1e-3, strain);
     assert_memory_equal(loading.stress, stress, sizeof stress);
     for (int k = 0; k < 6; k++) {
         assert_near(loading.strain[k], 2.0 * strain[k], 0.0);
     }
-    assert_memory_equal(loading.spin, spin, sizeof spin);
     assert_near(dd_loading_along(&loading, loading.strain), 6.0, 1e-14);
 }
 
@@ -105,17 +102,16 @@ TEST(a_strain_rate_loads)
     const double along = 0.36 * 1e-6 + 0.64 * 2e-6 + 2.0 * 0.48 * -5e-6;
     dd_loading loading;
 
-    assert_ok(dd_loading_init(&loading, DD_STRAIN_RATE, &medium, 10.0, direction, nothing));
+    dd_loading_init(&loading, DD_STRAIN_RATE, &medium, 10.0, direction, nothing);
     assert_near(dd_loading_along(&loading, strain), along, 1e-18);
     for (int step = 0; step < 2; step++) {
-        dd_loading_advance(&loading, 1e-6, step == 0 ? nothing : strain, NULL);
+        dd_loading_advance(&loading, 1e-6, step == 0 ? nothing : strain);
         const double size = young * (step == 0 ? 1e-5 : 2e-5 - along);
         assert_near(dd_loading_along(&loading, loading.stress) / size, 1.0, 1e-12);
         assert_near(loading.stress[XX] / size, e[0] * e[0], 1e-12);
         assert_near(loading.stress[XY] / size, e[0] * e[1], 1e-12);
         assert_near(loading.stress[ZZ], 0.0, 0.0);
     }
-    assert_near(loading.total, 2e-5, 1e-18);
 }
 
 /* Elastic cycles are a triangle wave between plus and minus the amplitude. A resumed run takes the sign from its
@@ -125,22 +121,19 @@ TEST(cycles_turn_at_their_amplitude)
     const double z[3] = {0, 0, 1}, dt = 1e-6, amplitude = 1e-4;
     dd_loading loading, later;
 
-    assert_ok(dd_loading_init(&loading, DD_STRAIN_RATE, &medium, 10.0, z, nothing));
-    assert_ok(dd_loading_cycle(&loading, amplitude, 0.0));
+    dd_loading_init(&loading, DD_STRAIN_RATE, &medium, 10.0, z, nothing);
+    dd_loading_cycle(&loading, amplitude, 0.0);
     for (int step = 1; step <= 90; step++) { /* slightly longer first steps, so that rounding decides no turn */
         /* Ten steps to the amplitude, forty a cycle. */
         const int phase = (step + 10) % 40;
         const double strain = amplitude * (phase <= 20 ? phase - 10 : 30 - phase) / 10.0;
-        dd_loading_advance(&loading, dt * (step < 3 ? 1.000001 : 1.0), nothing, NULL);
+        dd_loading_advance(&loading, dt * (step < 3 ? 1.000001 : 1.0), nothing);
         assert_near(loading.stress[ZZ] / (young * amplitude), strain / amplitude, 1e-5);
         if (phase != 0 && phase != 20) {
-            assert_ok(dd_loading_init(&later, DD_STRAIN_RATE, &medium, -10.0, z, nothing));
-            assert_ok(dd_loading_cycle(&later, amplitude, loading.time));
+            dd_loading_init(&later, DD_STRAIN_RATE, &medium, -10.0, z, nothing);
+            dd_loading_cycle(&later, amplitude, loading.time);
             assert_near(later.rate, phase < 20 ? 10.0 : -10.0, 0.0);
             assert_near(loading.rate, later.rate, 0.0);
         }
     }
-    assert_refused(dd_loading_cycle(&loading, 0.0, 0.0));
-    assert_refused(dd_loading_cycle(&loading, amplitude, -1.0));
-    assert_refused(dd_loading_cycle(&loading, NAN, 0.0));
 }

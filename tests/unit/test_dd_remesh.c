@@ -6,18 +6,6 @@
 static const double b[3] = {1, 1, 0}, plane[3] = {0, 0, 1}, other_plane[3] = {0, 1, 0};
 static const dd_rules common = {.max_seg = 20, .min_seg = 4, .r_tol = 0.5};
 
-TEST(rules_have_defaults)
-{
-    dd_rules rules = {.max_seg = 100, .r_tol = 0.25}, even = {.max_seg = 10, .min_seg = 5, .r_tol = 1};
-
-    assert_ok(dd_rules_complete(&rules));
-    assert_true(rules.rann == 0.5);
-    assert_true(rules.min_seg > 0 && rules.min_seg <= 25);
-    assert_near(rules.area_min, fmin(2 * 0.25 * 100, sqrt(3) / 4 * rules.min_seg * rules.min_seg), 1e-9);
-    assert_near(rules.area_max, (4 * rules.area_min + sqrt(3) / 4 * 1e4) / 2, 1e-9);
-    assert_ok(dd_rules_complete(&even));
-}
-
 TEST(long_segments_are_cut_in_the_middle_across_the_box)
 {
     FREED_BY(dd_network_free) dd_network network;

@@ -81,18 +81,18 @@ int dd_motion_judge(dd_simulation *sim, dd_motion *m, dd_verdict *verdict)
 }
 
 /* The stage has the positions of the last evaluation, which are the accepted ones. */
-static void add_strain(const dd_simulation *sim, const dd_motion *m, double strain[9])
+static void add_strain(const dd_simulation *sim, const dd_motion *m, double strain[6])
 {
     const double *edge = sim->domain.edge;
 
-    memset(strain, 0, 9 * sizeof *strain);
+    memset(strain, 0, 6 * sizeof *strain);
     for (int64_t own = 0; own < sim->stage.nown; own++) {
         const dd_segment after = dd_stage_segment(&sim->stage, sim->stage.own_local[own]);
-        dd_strain_sweep(&m->before[own], &after, edge[0] * edge[1] * edge[2], strain, strain + 6);
+        dd_strain_sweep(&m->before[own], &after, edge[0] * edge[1] * edge[2], strain);
     }
 }
 
-void dd_motion_end(dd_simulation *sim, dd_motion *m, int code, double strain[9])
+void dd_motion_end(dd_simulation *sim, dd_motion *m, int code, double strain[6])
 {
     dd_node *node = sim->domain.network.node;
 

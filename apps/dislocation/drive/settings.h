@@ -13,7 +13,7 @@
 
 typedef struct dd_settings {
     app_run_settings run;
-    const char *ctrl;         /* parameters; NULL: the defaults of dd_settings_control() */
+    const char *ctrl;         /* parameters; NULL: the defaults of dd_settings_default_control() */
     const char *check_forces; /* a table, or images; NULL: no check */
     const char *tile_text, *cells_text, *stress_text;
     int64_t far_order;

@@ -16,7 +16,7 @@ int dd_forces(dd_simulation *sim)
 }
 
 /* Time integration: nodes move with their velocities; the time step shrinks until the error is small enough. */
-static int move_nodes(dd_simulation *sim, double strain[9])
+static int move_nodes(dd_simulation *sim, double strain[6])
 {
     dd_verdict verdict = DD_STEP_RETRY;
     dd_motion motion;
@@ -43,7 +43,7 @@ static void fold_into_box(dd_simulation *sim)
 
 /* Nodes split, screws cross slip, segments collide, lines are remeshed, in this order (see topology.h). strain: in, of
  * this rank's motion; out, of all ranks with the topology's share. */
-static int change_topology(dd_simulation *sim, double strain[9], eqp_message *message)
+static int change_topology(dd_simulation *sim, double strain[6], eqp_message *message)
 {
     const dd_mover mover =
         dd_topology_mover(&sim->mobility, &sim->evaluator.medium, NOISE * sim->rules.r_tol / sim->now.dt);
@@ -56,9 +56,9 @@ static int change_topology(dd_simulation *sim, double strain[9], eqp_message *me
     sim->failed = dd_close_find(&sim->domain, &sim->stage, sim->rules.rann, &closes);
     dd_unplan(sim); /* the topology needs the memory */
     fold_into_box(sim);
-    EQP_TRY(dd_topology_step(&sim->domain, sim->failed, &sim->rules, &mover, split, sim->now.common.step, &closes, 9,
+    EQP_TRY(dd_topology_step(&sim->domain, sim->failed, &sim->rules, &mover, split, sim->now.common.step, &closes, 6,
                              strain, &sim->now.topology, area, message));
-    dd_strain_slip(area, edge[0] * edge[1] * edge[2], strain, strain + 6);
+    dd_strain_slip(area, edge[0] * edge[1] * edge[2], strain);
 done:
     dd_closes_free(&closes);
     return code;
@@ -95,13 +95,13 @@ static int explain(dd_simulation *sim, int code, eqp_message *message)
 
 int dd_simulation_step(dd_simulation *sim, eqp_message *message)
 {
-    double strain[9];
+    double strain[6];
     int code;
 
     EQP_TRY(dd_balance(sim, message));
     EQP_TRY(move_nodes(sim, strain));
     EQP_TRY(change_topology(sim, strain, message));
-    dd_loading_advance(&sim->loading, sim->now.dt, strain, strain + 6);
+    dd_loading_advance(&sim->loading, sim->now.dt, strain);
     EQP_TRY(complete(sim));
     EQP_TRY(dd_balance_record(sim));
 done:
@@ -112,12 +112,12 @@ done:
 int dd_simulation_drift(dd_simulation *sim, eqp_message *message)
 {
     const dd_work work = sim->work; /* of the step that asks */
-    double strain[9], low;
+    double strain[6], low;
     int code;
 
     EQP_TRY(move_nodes(sim, strain));
-    EQP_TRY(eqp_sum_double(sim->comm, 9, strain));
-    dd_loading_advance(&sim->loading, sim->now.dt, strain, strain + 6);
+    EQP_TRY(eqp_sum_double(sim->comm, 6, strain));
+    dd_loading_advance(&sim->loading, sim->now.dt, strain);
     fold_into_box(sim);
     EQP_TRY(dd_plan(sim));
     EQP_TRY(dd_forces(sim));

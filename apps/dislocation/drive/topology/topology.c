@@ -8,8 +8,6 @@
 /* Most candidates are done after two or three rounds; crowds, as when two lines touch along a length, take more. */
 #define ROUNDS 6
 
-const char *const dd_topology_names[DD_TOPOLOGY_KINDS] = {"split", "cross slip", "collide", "zip", "coarsen", "refine"};
-
 static void move(const void *user, const dd_node *node, const double (*to_neighbour)[3], const double force[3],
                  double velocity[3])
 {

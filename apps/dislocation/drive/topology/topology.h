@@ -79,7 +79,6 @@ enum {
     DD_TOPOLOGY_REFINE,     /* a segment is cut */
     DD_TOPOLOGY_KINDS
 };
-extern const char *const dd_topology_names[DD_TOPOLOGY_KINDS];
 
 /* Over all ranks. */
 typedef struct dd_topology_counts {

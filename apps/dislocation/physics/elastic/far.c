@@ -10,24 +10,6 @@
 
 #define PI 3.14159265358979323846
 
-static int check(const dd_medium *medium, const double low[3], const double edge[3], const int64_t n[3], int order)
-{
-    if (!(medium->mu > 0 && medium->nu > -1 && medium->nu < 0.5 && medium->a > 0) || !isfinite(medium->mu) ||
-        !isfinite(medium->a) || order < DD_FAR_LEAST_ORDER || order > DD_FAR_MOST_ORDER) {
-        return EQP_ERR_ARGUMENT;
-    }
-    for (int d = 0; d < 3; d++) {
-        if (!isfinite(low[d]) || !isfinite(edge[d]) || !(edge[d] > 0) || n[d] < 1 || !(medium->box[d] >= 0)) {
-            return EQP_ERR_ARGUMENT;
-        }
-        if (medium->box[d] > 0 && (n[d] < 3 || fabs(medium->box[d] - edge[d]) > 1e-9 * edge[d])) {
-            return EQP_ERR_ARGUMENT;
-        }
-    }
-    /* Nothing beyond this would fit anyway; below it no product of three counts overflows. */
-    return n[0] > 100000 || n[1] > 100000 || n[2] > 100000 ? EQP_ERR_OVERFLOW : EQP_OK;
-}
-
 static int dft_create(int64_t n, dd_dft *dft)
 {
     int64_t rest = n;
@@ -152,14 +134,9 @@ int dd_far_create(const dd_medium *medium, const double low[3], const double edg
                   dd_far **result)
 {
     dd_far *far = NULL;
-    int code = check(medium, low, edge, n, order);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&far, 1, sizeof *far);
-    }
-    if (code) {
-        return code;
-    }
+    EQP_CHECK(eqp_array_create(&far, 1, sizeof *far));
     far->medium = *medium;
     far->order = order;
     far->whole = true;

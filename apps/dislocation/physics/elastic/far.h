@@ -49,14 +49,13 @@ typedef struct dd_far_sizes {
     int64_t nkernel;  /* numbers of a column's kernel */
 } dd_far_sizes;
 
-/* Sizes for a grid of n[0] x n[1] x n[2] cells. Nothing is checked. Local. */
+/* Sizes for a grid of n[0] x n[1] x n[2] cells. Local. */
 void dd_far_count(const int64_t n[3], const bool periodic[3], int order, dd_far_sizes *sizes);
 
 /* A grid of n[0] x n[1] x n[2] cells from `low`, `edge` long. In a direction that is periodic (medium->box > 0) the
  * edge is that of the box and there are 3 cells or more; a free one can have any number. Cell
  * (ix n[1] + iy) n[2] + iz. order: of the multipole moments and local expansions, DD_FAR_LEAST_ORDER to
- * DD_FAR_MOST_ORDER; the stress is a polynomial of one degree less. All is copied. EQP_OK, EQP_ERR_ARGUMENT,
- * EQP_ERR_OVERFLOW, EQP_ERR_MEMORY; *far is unchanged on error. */
+ * DD_FAR_MOST_ORDER; the stress is a polynomial of one degree less. All is copied. EQP_OK or EQP_ERR_MEMORY. */
 int dd_far_create(const dd_medium *medium, const double low[3], const double edge[3], const int64_t n[3], int order,
                   dd_far **far);
 void dd_far_free(dd_far *far);

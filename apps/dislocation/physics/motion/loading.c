@@ -3,25 +3,19 @@
 
 #include "../network/vector.h"
 
-#include <equipoise/error.h>
-
 #include <math.h>
 
 /* Components of a symmetric tensor, in order. */
 static const int row[6] = {0, 1, 2, 1, 2, 0}, column[6] = {0, 1, 2, 2, 0, 1};
 
-void dd_strain_slip(const double area[9], double volume, double strain[6], double spin[3])
+void dd_strain_slip(const double area[9], double volume, double strain[6])
 {
     for (int k = 0; k < 6; k++) {
-        const double ij = area[3 * row[k] + column[k]], ji = area[3 * column[k] + row[k]];
-        strain[k] += 0.5 * (ij + ji) / volume;
-        if (spin != NULL && k >= 3) {
-            spin[k - 3] += 0.5 * (ij - ji) / volume;
-        }
+        strain[k] += 0.5 * (area[3 * row[k] + column[k]] + area[3 * column[k] + row[k]]) / volume;
     }
 }
 
-void dd_strain_sweep(const dd_segment *before, const dd_segment *after, double volume, double strain[6], double spin[3])
+void dd_strain_sweep(const dd_segment *before, const dd_segment *after, double volume, double strain[6])
 {
     double one[3], other[3], area[3], product[9];
 
@@ -32,7 +26,7 @@ void dd_strain_sweep(const dd_segment *before, const dd_segment *after, double v
     for (int k = 0; k < 9; k++) {
         product[k] = before->burgers[k / 3] * (0.5 * area[k % 3]);
     }
-    dd_strain_slip(product, volume, strain, spin);
+    dd_strain_slip(product, volume, strain);
 }
 
 double dd_segment_length(const dd_segment *segment)
@@ -43,23 +37,12 @@ double dd_segment_length(const dd_segment *segment)
     return dd_v3_length(way);
 }
 
-int dd_loading_init(dd_loading *loading, dd_loading_kind kind, const dd_medium *medium, double rate,
-                    const double direction[3], const double stress[6])
+void dd_loading_init(dd_loading *loading, dd_loading_kind kind, const dd_medium *medium, double rate,
+                     const double direction[3], const double stress[6])
 {
-    dd_loading made = {.kind = kind, .rate = rate, .young = 2.0 * medium->mu * (1.0 + medium->nu)};
-    const double length = dd__unit(direction, made.direction);
-    bool good = (kind == DD_CREEP || kind == DD_STRAIN_RATE) && medium->mu > 0.0 && medium->nu > -1.0 &&
-                medium->nu < 0.5 && isfinite(medium->mu) && isfinite(rate) && length > 0.0 && isfinite(length);
-
-    for (int k = 0; k < 6; k++) {
-        good = good && isfinite(stress[k]);
-        made.stress[k] = stress[k];
-    }
-    if (!good) {
-        return EQP_ERR_ARGUMENT;
-    }
-    *loading = made;
-    return EQP_OK;
+    *loading = (dd_loading){.kind = kind, .rate = rate, .young = 2.0 * medium->mu * (1.0 + medium->nu)};
+    dd__unit(direction, loading->direction);
+    memcpy(loading->stress, stress, sizeof loading->stress);
 }
 
 /* Sets the sign of the rate at this time. */
@@ -70,15 +53,11 @@ static void turn(dd_loading *loading)
     loading->rate = fmod(half_cycles, 2.0) == 0.0 ? fabs(loading->rate) : -fabs(loading->rate);
 }
 
-int dd_loading_cycle(dd_loading *loading, double amplitude, double time)
+void dd_loading_cycle(dd_loading *loading, double amplitude, double time)
 {
-    if (!(amplitude > 0.0) || !isfinite(amplitude) || !(time >= 0.0) || !isfinite(time)) {
-        return EQP_ERR_ARGUMENT;
-    }
     loading->amplitude = amplitude;
     loading->time = time;
     turn(loading);
-    return EQP_OK;
 }
 
 double dd_loading_along(const dd_loading *loading, const double tensor[6])
@@ -91,14 +70,13 @@ double dd_loading_along(const dd_loading *loading, const double tensor[6])
     return sum;
 }
 
-void dd_loading_advance(dd_loading *loading, double dt, const double strain[6], const double spin[3])
+void dd_loading_advance(dd_loading *loading, double dt, const double strain[6])
 {
     const double *e = loading->direction;
     double more = 0.0;
 
     if (loading->kind == DD_STRAIN_RATE) {
         more = loading->young * (loading->rate * dt - dd_loading_along(loading, strain));
-        loading->total += loading->rate * dt;
     }
     if (loading->amplitude > 0.0) {
         loading->time += dt;
@@ -107,8 +85,5 @@ void dd_loading_advance(dd_loading *loading, double dt, const double strain[6], 
     for (int k = 0; k < 6; k++) {
         loading->stress[k] += more * e[row[k]] * e[column[k]];
         loading->strain[k] += strain[k];
-    }
-    if (spin != NULL) {
-        dd__add(loading->spin, 1.0, spin);
     }
 }

@@ -13,14 +13,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Adds the strain of a segment that moves: strain += (b A + A b) / (2 V), and spin += (b A - A b) / (2 V), its
- * components yz zx xy; spin may be NULL. A is the area vector of the triangles x1 x2 y2 and x1 y2 y1 and of any other
- * surface with the same edge; the ends are images next to each other, and b is that of `before`. */
-void dd_strain_sweep(const dd_segment *before, const dd_segment *after, double volume, double strain[6],
-                     double spin[3]);
+/* Adds the strain of a segment that moves: strain += (b A + A b) / (2 V). A is the area vector of the triangles x1 x2
+ * y2 and x1 y2 y1 and of any other surface with the same edge; the ends are images next to each other, and b is that of
+ * `before`. */
+void dd_strain_sweep(const dd_segment *before, const dd_segment *after, double volume, double strain[6]);
 
 /* The same for area[3 i + j], sums of b_i A_j, such as those of dd_slip_end(). */
-void dd_strain_slip(const double area[9], double volume, double strain[6], double spin[3]);
+void dd_strain_slip(const double area[9], double volume, double strain[6]);
 
 double dd_segment_length(const dd_segment *segment);
 
@@ -36,25 +35,20 @@ typedef struct dd_loading {
     double young;         /* 2 mu (1 + nu) */
     double stress[6];     /* applied, now */
     double strain[6];     /* plastic, so far */
-    double spin[3];       /* plastic, so far */
-    double total;         /* elastic and plastic strain along `direction` prescribed so far */
 } dd_loading;
 
-/* EQP_OK, or EQP_ERR_ARGUMENT for a direction of no length, numbers out of range.
- * \param[in] medium     mu and nu are used (borrowed)
- * \param[in] direction  of any length
- * \param[in] stress     at the start */
-int dd_loading_init(dd_loading *loading, dd_loading_kind kind, const dd_medium *medium, double rate,
+/* direction: of any length but 0. stress: at the start. */
+void dd_loading_init(dd_loading *loading, dd_loading_kind kind, const dd_medium *medium, double rate,
                     const double direction[3], const double stress[6]);
 
 /* Cycles at the constant rate |rate| from a strain of 0 to amplitude, to -amplitude and back, which began `time` ago:
  * the sign of the rate is that of (-1)^k, k = |rate| time / (2 amplitude) rounded (strain control of ParaDiS, loadType
- * 4). EQP_OK, or EQP_ERR_ARGUMENT for an amplitude that is not positive. */
-int dd_loading_cycle(dd_loading *loading, double amplitude, double time);
+ * 4). amplitude > 0. */
+void dd_loading_cycle(dd_loading *loading, double amplitude, double time);
 
-/* Call after a step of dt with this plastic strain and spin (NULL allowed) of all segments. At a constant rate the
- * stress grows by E (rate dt - e . strain e) along e e. */
-void dd_loading_advance(dd_loading *loading, double dt, const double strain[6], const double spin[3]);
+/* Call after a step of dt with this plastic strain of all segments. At a constant rate the stress grows by
+ * E (rate dt - e . strain e) along e e. */
+void dd_loading_advance(dd_loading *loading, double dt, const double strain[6]);
 
 /* e . tensor e: stress or strain along the loading direction. */
 double dd_loading_along(const dd_loading *loading, const double tensor[6]);

@@ -5,21 +5,9 @@
 
 #include <math.h>
 
-static bool is_valid(const dd_step_rule *rule)
+void dd_stepper_init(dd_stepper *stepper, const dd_step_rule *rule, double dt)
 {
-    return (rule->method == DD_TRAPEZOID || rule->method == DD_EULER) && rule->rtol > 0.0 && isfinite(rule->rtol) &&
-           rule->way_max > 0.0 && rule->dt_max > 0.0 && isfinite(rule->dt_max) && rule->dt_min >= 0.0 &&
-           rule->dt_min <= rule->dt_max && rule->grow >= 1.0 && isfinite(rule->grow) && rule->shrink > 0.0 &&
-           rule->shrink < 1.0 && rule->corrections >= 0;
-}
-
-int dd_stepper_init(dd_stepper *stepper, const dd_step_rule *rule, double dt)
-{
-    if (!is_valid(rule) || !isfinite(dt)) {
-        return EQP_ERR_ARGUMENT;
-    }
     *stepper = (dd_stepper){.rule = *rule, .dt = dt > 0.0 ? fmin(dt, rule->dt_max) : rule->dt_max};
-    return EQP_OK;
 }
 
 int dd_stepper_begin(dd_stepper *stepper, double largest)
@@ -43,7 +31,6 @@ int dd_stepper_judge(dd_stepper *stepper, double error, double way, dd_verdict *
 
     if (rule->method == DD_EULER || (error <= rule->rtol && way <= rule->way_max)) {
         stepper->done = stepper->dt;
-        stepper->steps++;
         if (rule->method == DD_TRAPEZOID && !stepper->cut && stepper->corrected == 0) {
             stepper->dt = fmin(stepper->dt * rule->grow, rule->dt_max);
         }
@@ -61,7 +48,6 @@ int dd_stepper_judge(dd_stepper *stepper, double error, double way, dd_verdict *
     stepper->dt *= rule->shrink;
     stepper->corrected = 0;
     stepper->cut = true;
-    stepper->retries++;
     *verdict = DD_STEP_RETRY;
     return EQP_OK;
 }

@@ -56,11 +56,10 @@ typedef struct dd_stepper {
     int corrected; /* corrections of this try */
     bool cut;      /* this step was tried before: dt does not grow, nor after a correction */
     double done;   /* length of the last accepted step; 0: none */
-    int64_t steps, retries;
 } dd_stepper;
 
-/* dt <= 0: dt_max. EQP_OK, or EQP_ERR_ARGUMENT for numbers out of range. */
-int dd_stepper_init(dd_stepper *stepper, const dd_step_rule *rule, double dt);
+/* dt <= 0: dt_max. */
+void dd_stepper_init(dd_stepper *stepper, const dd_step_rule *rule, double dt);
 
 /* Begins a step. \param[in] largest largest |v| of all nodes, b/s. EQP_OK, EQP_ERR_DATA if it is not finite. */
 int dd_stepper_begin(dd_stepper *stepper, double largest);
