@@ -413,29 +413,17 @@ done:
 
 int dd_generator_make(const dd_generator *generator, int64_t first, int64_t n, dd_network *network)
 {
-    const int64_t before = network->n;
-    int code = check(generator, NULL);
-    plan p = {.closed = shape_of(generator)->closed};
+    plan p = {.closed = shape_of(generator)->closed, .nodes = dd_generator_nodes(generator)};
 
-    if (code == EQP_OK && (first < 0 || n < 0 || first > dd_generator_count(generator) - n)) {
-        code = EQP_ERR_ARGUMENT;
-    }
-    if (code != EQP_OK) {
-        return code;
-    }
     dd_generator_box(generator, p.low, p.box);
     p.pieces = count_pieces(generator, &p.nlegs);
-    p.nodes = dd_generator_nodes(generator);
-    for (int64_t object = first; object < first + n && code == EQP_OK; object++) {
+    for (int64_t object = first; object < first + n; object++) {
         dd_outline outline;
         shape_of(generator)->make(generator, (uint64_t)object, &outline);
         p.first = (dd_tag)(object * p.nodes);
-        for (int64_t k = 0; k < p.nodes && code == EQP_OK; k++) {
-            code = add_node(&p, &outline, k, network);
+        for (int64_t k = 0; k < p.nodes; k++) {
+            EQP_CHECK(add_node(&p, &outline, k, network));
         }
     }
-    while (code != EQP_OK && network->n > before) {
-        dd_network_remove(network, network->n - 1);
-    }
-    return code;
+    return EQP_OK;
 }

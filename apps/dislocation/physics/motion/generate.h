@@ -32,9 +32,7 @@ void dd_generator_box(const dd_generator *generator, double low[3], double box[3
 /* Longest segment: as requested, but at most a quarter of the box, so that nearest images are unambiguous. */
 double dd_generator_maxseg(const dd_generator *generator);
 
-/* Adds the nodes of objects [first, first + n) to a network, with home 0. O(nodes). EQP_ERR_ARGUMENT for a range
- * outside [0, count) or values out of range, EQP_ERR_MEMORY, EQP_ERR_DATA for an existing tag; the network is unchanged
- * on error. */
+/* Adds the nodes of objects [first, first + n) to a network, with home 0. O(nodes). EQP_OK or EQP_ERR_MEMORY. */
 int dd_generator_make(const dd_generator *generator, int64_t first, int64_t n, dd_network *network);
 
 #endif

@@ -2,11 +2,10 @@
 #include "tile.h"
 
 #include <equipoise/error.h>
+#include <equipoise/more/base.h>
 
 #include <math.h>
 #include <stdlib.h>
-
-#define MOST_TILES 1000 /* per axis */
 
 int64_t dd_tiling_count(const dd_tiling *tiling)
 {
@@ -20,7 +19,7 @@ int dd_tiling_init(dd_tiling *tiling, const dd_network *base, const int count[3]
     uint64_t indices = 1, domains = 1;
 
     for (int i = 0; i < 3; i++) {
-        if (count[i] < 1 || count[i] > MOST_TILES || !(box[i] >= 0.0) || (box[i] == 0.0 && count[i] > 1)) {
+        if (box[i] == 0.0 && count[i] > 1) {
             return EQP_ERR_ARGUMENT;
         }
         made.count[i] = count[i];
@@ -92,13 +91,10 @@ static int add_copy(const dd_tiling *tiling, const dd_network *base, const dd_no
                     dd_network *network)
 {
     dd_node copy = {0};
-    int place[3];
+    int place[3], code;
     double low[3], box[3];
-    int code = dd_node_copy(&copy, node);
 
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_TRY(dd_node_copy(&copy, node));
     find_place(tiling, tile, place);
     dd_tiling_box(tiling, low, box);
     copy.tag = dd_tiling_tag(tiling, tile, node->tag);
@@ -106,40 +102,21 @@ static int add_copy(const dd_tiling *tiling, const dd_network *base, const dd_no
     for (int i = 0; i < 3; i++) {
         copy.x[i] = shift_into(node->x[i], low[i], box[i], (place[i] - 0.5 * (tiling->count[i] - 1)) * tiling->box[i]);
     }
-    for (int j = 0; j < copy.narms && code == EQP_OK; j++) {
-        int64_t to = dd_network_find(base, node->arm[j].tag);
-        if (to < 0) {
-            code = EQP_ERR_DATA;
-        } else {
-            int64_t next = find_neighbour(tiling, place, node->x, base->node[to].x);
-            copy.arm[j].tag = dd_tiling_tag(tiling, next, node->arm[j].tag);
-            copy.arm[j].home = 0;
-        }
+    for (int j = 0; j < copy.narms; j++) {
+        const dd_node *to = &base->node[dd_network_find(base, node->arm[j].tag)];
+        copy.arm[j].tag = dd_tiling_tag(tiling, find_neighbour(tiling, place, node->x, to->x), to->tag);
+        copy.arm[j].home = 0;
     }
-    if (code == EQP_OK) {
-        code = dd_network_add(network, &copy);
-    }
-    if (code != EQP_OK) {
-        dd_node_free(&copy);
-    }
+    EQP_TRY(dd_network_add(network, &copy));
+done:
+    dd_node_free(&copy);
     return code;
 }
 
 int dd_tiling_make(const dd_tiling *tiling, const dd_network *base, int64_t first, int64_t n, dd_network *network)
 {
-    const int64_t before = network->n;
-    int code = EQP_OK;
-
-    if (first < 0 || n < 0 || first > dd_tiling_count(tiling) - n) {
-        return EQP_ERR_ARGUMENT;
+    for (int64_t i = first * base->n; i < (first + n) * base->n; i++) {
+        EQP_CHECK(add_copy(tiling, base, &base->node[i % base->n], i / base->n, network));
     }
-    for (int64_t tile = first; tile < first + n && code == EQP_OK; tile++) {
-        for (int64_t j = 0; j < base->n && code == EQP_OK; j++) {
-            code = add_copy(tiling, base, &base->node[j], tile, network);
-        }
-    }
-    while (code != EQP_OK && network->n > before) {
-        dd_network_remove(network, network->n - 1);
-    }
-    return code;
+    return EQP_OK;
 }

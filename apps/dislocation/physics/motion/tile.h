@@ -19,8 +19,8 @@ typedef struct dd_tiling {
 } dd_tiling;
 
 /* How tags of copies follow from those of the base: tile * span + index in the same domain where that fits into 32 bits
- * for all, else tile * span + domain with the same index. O(n). EQP_ERR_ARGUMENT for counts that are not positive or
- * more than one tile along an axis that is not periodic, EQP_ERR_OVERFLOW where neither fits. */
+ * for all, else tile * span + domain with the same index. O(n). EQP_ERR_ARGUMENT for more than one tile along an axis
+ * that is not periodic, EQP_ERR_OVERFLOW where neither fits. */
 int dd_tiling_init(dd_tiling *tiling, const dd_network *base, const int count[3], const double low[3],
                    const double box[3]);
 
@@ -30,9 +30,8 @@ void dd_tiling_box(const dd_tiling *tiling, double low[3], double box[3]);
 dd_tag dd_tiling_tag(const dd_tiling *tiling, int64_t tile, dd_tag tag);
 
 /* Adds tiles [first, first + n) to a network. Neighbours are nearest images; homes are 0, all else is copied. O(nodes).
- * \param[in] base  the network of the init call, whole; not `network` (borrowed)
- * EQP_ERR_ARGUMENT for a range outside [0, count), EQP_ERR_DATA for an arm to a node that is not in the base or a tag
- * that is in the network already, EQP_ERR_MEMORY; the network is unchanged then. */
+ * base: the network of the init call, with all neighbours of the nodes; not `network` (borrowed). EQP_OK or
+ * EQP_ERR_MEMORY. */
 int dd_tiling_make(const dd_tiling *tiling, const dd_network *base, int64_t first, int64_t n, dd_network *network);
 
 #endif
