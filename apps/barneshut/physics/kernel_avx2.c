@@ -122,6 +122,39 @@ static inline void add_lanes(int64_t r, __m256 sum, double factor, double *to)
     add_four(r - 4, _mm256_extractf128_ps(sum, 1), factor, to + 4);
 }
 
+#include "kernel_simd.h"
+
+/* ---- Gathers and bounds, for AVX-512 as well ---- */
+
+/* Of n >= 4 numbers; the last vector overlaps the one before. */
+static inline void bounds_along(const double *x, int64_t n, double *lo, double *hi)
+{
+    const __m256d last = _mm256_loadu_pd(x + n - 4);
+    __m256d least = last, most = last;
+
+    for (int64_t t = 0; t + 4 < n; t += 4) {
+        const __m256d some = _mm256_loadu_pd(x + t);
+        least = _mm256_min_pd(some, least);
+        most = _mm256_max_pd(some, most);
+    }
+    const __m128d l = _mm_min_pd(_mm256_castpd256_pd128(least), _mm256_extractf128_pd(least, 1));
+    const __m128d m = _mm_max_pd(_mm256_castpd256_pd128(most), _mm256_extractf128_pd(most, 1));
+    *lo = _mm_cvtsd_f64(_mm_min_sd(l, _mm_unpackhi_pd(l, l)));
+    *hi = _mm_cvtsd_f64(_mm_max_sd(m, _mm_unpackhi_pd(m, m)));
+}
+
+void bh_bounds_avx2(const bh_targets *targets, double lo[3], double hi[3])
+{
+    const double *const of[3] = {targets->x, targets->y, targets->z};
+
+    for (int k = 0; k < 3; k++) {
+        const double *x = of[k];
+        const int64_t n = targets->n, last = n - 1;
+        const double few[4] = {x[0], x[last < 1 ? last : 1], x[last < 2 ? last : 2], x[last < 3 ? last : 3]};
+        bounds_along(n < 4 ? few : x, n < 4 ? 4 : n, &lo[k], &hi[k]);
+    }
+}
+
 /* Four of `from` and four behind them in the other half: to[i][j] = from[j][i]. */
 static inline void transpose8(const __m128 from[8], __m256 to[4])
 {
@@ -138,26 +171,6 @@ static inline void transpose8(const __m128 from[8], __m256 to[4])
     to[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, c));
     to[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(b, d));
     to[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(b, d));
-}
-
-static inline __m256 magnitude(__m256 value)
-{
-    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), value);
-}
-
-static inline bool all_at_most(__m256 value, float limit)
-{
-    return _mm256_movemask_ps(_mm256_cmp_ps(value, _mm256_set1_ps(limit), _CMP_LE_OQ)) == 0xff;
-}
-
-static inline bool all_at_least(__m256 value, float limit)
-{
-    return _mm256_movemask_ps(_mm256_cmp_ps(value, _mm256_set1_ps(limit), _CMP_GE_OQ)) == 0xff;
-}
-
-static inline bool far_enough(__m256 least, double limit)
-{
-    return all_at_least(least, (float)limit);
 }
 
 typedef struct scaling {
@@ -185,7 +198,80 @@ static inline void load_columns(const bh_cell *cell, const int64_t *number, cons
     }
 }
 
-#include "kernel_simd.h"
+static inline __m256 magnitude(__m256 value)
+{
+    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), value);
+}
+
+static inline bool all_at_most(__m256 value, float limit)
+{
+    return _mm256_movemask_ps(_mm256_cmp_ps(value, _mm256_set1_ps(limit), _CMP_LE_OQ)) == 0xff;
+}
+
+static inline bool all_at_least(__m256 value, float limit)
+{
+    return _mm256_movemask_ps(_mm256_cmp_ps(value, _mm256_set1_ps(limit), _CMP_GE_OQ)) == 0xff;
+}
+
+/* Extremes in each lane: the largest coordinate, the least and largest mass, the least distance from the targets'
+ * bounds. */
+typedef struct extremes {
+    VECTOR length, least_mass, most_mass, least;
+} extremes;
+
+static inline VECTOR outside(VECTOR x, double half)
+{
+    return V(sub)(magnitude(x), V(set1)((float)half));
+}
+
+static inline void see(extremes *seen, const bh_frame *frame, VECTOR x, VECTOR y, VECTOR z, VECTOR m)
+{
+    seen->length = V(max)(V(max)(seen->length, magnitude(x)), V(max)(magnitude(y), magnitude(z)));
+    seen->least_mass = V(min)(seen->least_mass, m);
+    seen->most_mass = V(max)(seen->most_mass, m);
+    if (frame->least > -INFINITY) {
+        const VECTOR yz = V(max)(outside(y, frame->half[1]), outside(z, frame->half[2]));
+        seen->least = V(min)(seen->least, V(max)(outside(x, frame->half[0]), yz));
+    }
+}
+
+/* True if everything fits, with light masses still to be checked for 0. */
+static inline bool fit(const extremes *seen, const bh_frame *frame)
+{
+    return all_at_most(seen->length, BH_MIXED_MOST_LENGTH) && all_at_most(seen->most_mass, BH_MIXED_MOST_MASS) &&
+           all_at_least(seen->least, (float)frame->least);
+}
+
+void bh_put_bodies_mixed_avx2(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number,
+                              int64_t n, bool *fits)
+{
+    bh_bodies_mixed *b = &block->bodies_mixed;
+    float *const to[12] = {b->m, b->x, b->y, b->z, NULL, b->qxx, b->qxy, b->qxz, b->qyy, b->qyz, b->qzz, b->trace};
+    const scaling by = scaling_to(frame);
+    const VECTOR none = V(setzero)(), all = V(set1)(INFINITY);
+    extremes seen = {none, all, none, all};
+    int64_t room[LANES];
+
+    for (int64_t i = 0; i < n || i % BH_BLOCK_LANES != 0; i += LANES) {
+        VECTOR column[12];
+
+        send_for_moments(cell, number, i, n, LANES);
+        load_columns(cell, numbers_of(number, i, n, LANES, room), &by, column);
+        see(&seen, frame, column[1], column[2], column[3], column[0]);
+        for (int k = 0; k < 12; k++) {
+            if (k != 4) {
+                V(store)(to[k] + i, column[k]);
+            }
+        }
+    }
+    for (int64_t i = n; i % BH_BLOCK_LANES != 0; i++) {
+        b->m[i] = b->qxx[i] = b->qxy[i] = b->qxz[i] = b->qyy[i] = b->qyz[i] = b->qzz[i] = b->trace[i] = 0;
+    }
+    *fits = *fits && fit(&seen, frame);
+    for (int64_t i = 0; *fits && i < n && !all_at_least(seen.least_mass, BH_MIXED_LEAST_MASS); i++) {
+        *fits = bh_mixed_mass(*moments_of(cell, number[i]) * frame->per_mass);
+    }
+}
 
 /* to[i][j] = from[j][i]. */
 static inline void transpose4(const __m256d from[4], __m256d to[4])
@@ -199,8 +285,8 @@ static inline void transpose4(const __m256d from[4], __m256d to[4])
     to[3] = _mm256_permute2f128_pd(b, d, 0x31);
 }
 
-static void put_bodies_double(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number,
-                              int64_t n, bool *fits)
+void bh_put_bodies_avx2(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number, int64_t n,
+                        bool *fits)
 {
     bh_bodies *b = &block->bodies;
     double *const to[12] = {b->m, b->x, b->y, b->z, NULL, b->qxx, b->qxy, b->qxz, b->qyy, b->qyz, b->qzz, b->trace};
@@ -209,7 +295,7 @@ static void put_bodies_double(bh_block *block, const bh_frame *frame, const bh_c
     int64_t room[4];
 
     (void)fits;
-    for (int64_t i = 0; i < n; i += 4) {
+    for (int64_t i = 0; i < n || i % 8 != 0; i += 4) {
         const int64_t *of = numbers_of(number, i, n, 4, room);
 
         send_for_moments(cell, number, i, n, 4);
@@ -224,12 +310,13 @@ static void put_bodies_double(bh_block *block, const bh_frame *frame, const bh_c
             }
         }
     }
-    for (int64_t i = n; i % 4 != 0; i++) {
+    for (int64_t i = n; i % 8 != 0; i++) {
         b->m[i] = b->qxx[i] = b->qxy[i] = b->qxz[i] = b->qyy[i] = b->qyz[i] = b->qzz[i] = b->trace[i] = 0;
     }
 }
 
 const bh_kernel_row bh_kernel_avx2[2] = {
-    {"avx2", BH_DOUBLE, runs_here, put_bodies_double, put_points_double, bodies_double, points_double, find_bounds},
-    {"avx2", BH_MIXED, runs_here, put_bodies_mixed, put_points_mixed, bodies_mixed, points_mixed, find_bounds},
+    {"avx2", BH_DOUBLE, runs_here, bh_put_bodies_avx2, put_points_double, bodies_double, points_double, bh_bounds_avx2},
+    {"avx2", BH_MIXED, runs_here, bh_put_bodies_mixed_avx2, put_points_mixed, bodies_mixed, points_mixed,
+     bh_bounds_avx2},
 };

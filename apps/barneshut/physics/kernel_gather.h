@@ -82,6 +82,14 @@ static inline const int64_t *numbers_of(const int64_t *number, int64_t i, int64_
     return room;
 }
 
+/* Gathers and bounds by AVX2, for the rows of AVX-512 as well: they fill the last vector of either. */
+#define BH_BLOCK_LANES 16
+void bh_put_bodies_avx2(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number, int64_t n,
+                        bool *fits);
+void bh_put_bodies_mixed_avx2(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number,
+                              int64_t n, bool *fits);
+void bh_bounds_avx2(const bh_targets *targets, double lo[3], double hi[3]);
+
 static inline const double *moments_of(const bh_cell *cell, int64_t number)
 {
     return &cell[number].moments.mass;

@@ -15,10 +15,7 @@
  *   in idle lanes,
  *   void add_lanes(int64_t r, VECTOR sum, double factor, double *to): adds r of these to r targets,
  *   PART, PART_LANES, PV(add): the vector of half as many floats, PART place_part(r, x, factor, shift) as
- * place_lanes(), unsigned light_part(r, PART m): lanes below r whose mass is not at least BH_MIXED_LEAST_MASS, scaling,
- * scaling_to(frame): factors of a cell's twelve moments, and load_columns(cell, numbers, scaling, column[12]), which
- * gathers those of LANES cells, magnitude(v), and the tests all_at_most(v, limit), all_at_least(v, limit),
- * far_enough(v, limit) of all lanes.
+ *   place_lanes(), unsigned light_part(r, PART m): lanes below r whose mass is not at least BH_MIXED_LEAST_MASS.
  *
  * Usually sources are in the lanes of a vector, and BH_AT_ONCE targets share their loads. With `lanes` targets are in
  * the lanes, and BH_AT_ONCE sources at once: no sums across lanes, which would dominate short lists, but idle lanes in
@@ -53,35 +50,6 @@ enum { BARE = 1, WITHIN = 2, BY_LANES = 4 };
 BH_INLINE void add_to(double *to, __m256d field)
 {
     _mm256_storeu_pd(to, _mm256_add_pd(_mm256_loadu_pd(to), field));
-}
-
-/* Of n >= 4 numbers; the last vector overlaps the one before. */
-BH_INLINE void bounds_along(const double *x, int64_t n, double *lo, double *hi)
-{
-    const __m256d last = _mm256_loadu_pd(x + n - 4);
-    __m256d least = last, most = last;
-
-    for (int64_t t = 0; t + 4 < n; t += 4) {
-        const __m256d some = _mm256_loadu_pd(x + t);
-        least = _mm256_min_pd(some, least);
-        most = _mm256_max_pd(some, most);
-    }
-    const __m128d l = _mm_min_pd(_mm256_castpd256_pd128(least), _mm256_extractf128_pd(least, 1));
-    const __m128d m = _mm_max_pd(_mm256_castpd256_pd128(most), _mm256_extractf128_pd(most, 1));
-    *lo = _mm_cvtsd_f64(_mm_min_sd(l, _mm_unpackhi_pd(l, l)));
-    *hi = _mm_cvtsd_f64(_mm_max_sd(m, _mm_unpackhi_pd(m, m)));
-}
-
-static void find_bounds(const bh_targets *targets, double lo[3], double hi[3])
-{
-    const double *const of[3] = {targets->x, targets->y, targets->z};
-
-    for (int k = 0; k < 3; k++) {
-        const double *x = of[k];
-        const int64_t n = targets->n, last = n - 1;
-        const double few[4] = {x[0], x[last < 1 ? last : 1], x[last < 2 ? last : 2], x[last < 3 ? last : 3]};
-        bounds_along(n < 4 ? few : x, n < 4 ? 4 : n, &lo[k], &hi[k]);
-    }
 }
 #endif
 
@@ -407,66 +375,6 @@ static void NAME(bodies)(const bh_block *of, int64_t n, const bh_frame *frame, c
 }
 
 #if SINGLE
-/* Extremes in each lane: the largest coordinate, the least and largest mass, the least distance from the targets'
- * bounds. */
-typedef struct extremes {
-    VECTOR length, least_mass, most_mass, least;
-} extremes;
-
-static inline VECTOR outside(VECTOR x, double half)
-{
-    return V(sub)(magnitude(x), V(set1)((float)half));
-}
-
-static inline void see(extremes *seen, const bh_frame *frame, VECTOR x, VECTOR y, VECTOR z, VECTOR m)
-{
-    seen->length = V(max)(V(max)(seen->length, magnitude(x)), V(max)(magnitude(y), magnitude(z)));
-    seen->least_mass = V(min)(seen->least_mass, m);
-    seen->most_mass = V(max)(seen->most_mass, m);
-    if (frame->least > -INFINITY) {
-        const VECTOR yz = V(max)(outside(y, frame->half[1]), outside(z, frame->half[2]));
-        seen->least = V(min)(seen->least, V(max)(outside(x, frame->half[0]), yz));
-    }
-}
-
-/* True if everything fits, with light masses still to be checked for 0. */
-static inline bool fit(const extremes *seen, const bh_frame *frame)
-{
-    return all_at_most(seen->length, BH_MIXED_MOST_LENGTH) && all_at_most(seen->most_mass, BH_MIXED_MOST_MASS) &&
-           far_enough(seen->least, frame->least);
-}
-
-static void put_bodies_mixed(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number,
-                             int64_t n, bool *fits)
-{
-    bh_bodies_mixed *b = &block->bodies_mixed;
-    float *const to[12] = {b->m, b->x, b->y, b->z, NULL, b->qxx, b->qxy, b->qxz, b->qyy, b->qyz, b->qzz, b->trace};
-    const scaling by = scaling_to(frame);
-    const VECTOR none = V(setzero)(), all = V(set1)(INFINITY);
-    extremes seen = {none, all, none, all};
-    int64_t room[LANES];
-
-    for (int64_t i = 0; i < n; i += LANES) {
-        VECTOR column[12];
-
-        send_for_moments(cell, number, i, n, LANES);
-        load_columns(cell, numbers_of(number, i, n, LANES, room), &by, column);
-        see(&seen, frame, column[1], column[2], column[3], column[0]);
-        for (int k = 0; k < 12; k++) {
-            if (k != 4) {
-                V(store)(to[k] + i, column[k]);
-            }
-        }
-    }
-    for (int64_t i = n; i % LANES != 0; i++) {
-        b->m[i] = b->qxx[i] = b->qxy[i] = b->qxz[i] = b->qyy[i] = b->qyz[i] = b->qzz[i] = b->trace[i] = 0;
-    }
-    *fits = *fits && fit(&seen, frame);
-    for (int64_t i = 0; *fits && i < n && !all_at_least(seen.least_mass, BH_MIXED_LEAST_MASS); i++) {
-        *fits = bh_mixed_mass(*moments_of(cell, number[i]) * frame->per_mass);
-    }
-}
-
 static int64_t put_points_mixed(bh_block *block, const bh_frame *frame, const bh_sources *from, const bh_list *list,
                                 bh_cursor *at, bool *fits)
 {
