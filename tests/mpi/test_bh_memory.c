@@ -122,7 +122,7 @@ static const struct {
     const char *options;
     int (*action)(MPI_Comm comm, void *user);
 } sweeps[] = {
-    {"--generate plummer:n=90 --balance none --rebalance 1", create},
+    {"--generate disks:n=100 --balance none --rebalance 1", create},
     {"--generate plummer:n=90 --balance sfc --rebalance 1", create},
     {"--generate plummer:n=90 --balance interaction --rebalance 1", create},
     {"--generate clusters:n=90 --balance interaction --rebalance 1 --opening relative", step},

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bh_bodies.h"
-#include "failing_malloc.h"
 #include "slow.h"
 
 static double *sorted_radii(const bodies *all)
@@ -46,8 +45,10 @@ TEST(slices_are_parts_of_a_whole_of_mass_one_without_momentum)
         const bh_generator generator = parse(kinds[kind]);
         FREED_BY(free_bodies) bodies all = generate(kinds[kind], 0);
         HEAP double *x = malloc((size_t)all.n * sizeof *x);
+        bh_generator reseeded = generator;
+        FREED_BY(free_bodies) bodies other = make_bodies(all.n, 0);
         double mass = 0, momentum[3] = {0, 0, 0}, size = 0;
-        int64_t same = 0;
+        int64_t same = 0, alike = 0;
         for (int64_t parts = 1; parts <= 7; parts += 3) {
             for (int64_t part = 0; part < parts; part++) {
                 const int64_t first = all.n * part / parts, n = all.n * (part + 1) / parts - first;
@@ -58,7 +59,10 @@ TEST(slices_are_parts_of_a_whole_of_mass_one_without_momentum)
                 }
             }
         }
+        reseeded.seed++;
+        assert_ok(slice(&reseeded, 0, all.n, other.at));
         for (int64_t i = 0; i < all.n; i++) {
+            alike += other.at[X][i] == all.at[X][i];
             for (int k = 0; k < INPUTS; k++) {
                 assert_true(isfinite(all.at[k][i]));
             }
@@ -69,6 +73,7 @@ TEST(slices_are_parts_of_a_whole_of_mass_one_without_momentum)
                 size += all.at[M][i] * fabs(all.at[VX + k][i]);
             }
         }
+        assert_true(kind >= 7 || alike < 10); /* particles at the centre of an odd component */
         assert_near(mass, 1, 1e-12);
         for (int k = 0; k < 3; k++) {
             assert_near(momentum[k], 0, 1e-13 * size);
@@ -80,21 +85,6 @@ TEST(slices_are_parts_of_a_whole_of_mass_one_without_momentum)
             same += x[i] == x[i - 1];
         }
         assert_true(kind >= 7 || same <= (kind == 4 ? 20 : 0)); /* a halo of one particle has it at the center */
-    }
-}
-
-TEST(seeds_give_different_particles)
-{
-    for (int kind = 0; kind < 7; kind++) {
-        char text[2][128];
-        for (int s = 0; s < 2; s++) {
-            snprintf(text[s], sizeof text[s], "%.*s:seed=%d,n=200", (int)strcspn(kinds[kind], ":"), kinds[kind], s + 1);
-        }
-        FREED_BY(free_bodies) bodies a = generate(text[0], 0), b = generate(text[1], 0), again = generate(text[0], 0);
-        assert_memory_equal(a.at[X], again.at[X], 200 * sizeof(double));
-        for (int64_t i = 0; i < 200; i++) {
-            assert_true(a.at[X][i] != b.at[X][i]);
-        }
     }
 }
 
@@ -202,21 +192,6 @@ TEST(speeds_follow_from_the_jeans_equation)
     SKIP_IF(slow_here());
     check_dispersion("plummer:n=50000,a=1,rmax=1000", square_plummer);
     check_dispersion("hernquist:n=50000,a=1,rmax=100", square_hernquist);
-}
-
-TEST(spheres_are_in_virial_equilibrium)
-{
-    SKIP_IF(slow_here());
-    static const char *const text[] = {"plummer:n=6000", "hernquist:n=6000", "clusters:n=6000,haloes=1"};
-
-    for (int i = 0; i < 3; i++) {
-        FREED_BY(free_bodies) bodies all = generate(text[i], 0);
-        bh_sums sums = sums_of_some(&all, 0, all.n, 0);
-        assert_near(-2 * sums.kinetic / sums.virial, 1, 0.06);
-        if (i == 0) {
-            assert_near(sums.kinetic + sums.potential, -0.25, 0.01); /* standard units */
-        }
-    }
 }
 
 /* Two galaxies, each bound and near equilibrium, on a mutual parabola, spinning. */
@@ -346,24 +321,6 @@ TEST(uniform_bodies_are_uniform)
     free(r);
 }
 
-static int generate_hundred(void *text)
-{
-    const bh_generator generator = parse(text);
-    static double at[INPUTS][100];
-    double *const to[INPUTS] = {at[X], at[Y], at[Z], at[VX], at[VY], at[VZ], at[M]};
-
-    memset(at, 0, sizeof at);
-    const int code = slice(&generator, 0, 100, to);
-    assert_true((code == EQP_OK) == (at[M][0] > 0));
-    return code;
-}
-
-TEST(failing_allocations_are_reported)
-{
-    assert_true(failing_malloc_sweep(generate_hundred, (void *)"disks:n=100", EQP_ERR_MEMORY) > 0);
-    assert_true(failing_malloc_sweep(generate_hundred, (void *)"clusters:n=100", EQP_ERR_MEMORY) > 1);
-}
-
 /* Keys have defaults within their ranges, and values beyond these are refused. */
 TEST(kinds_have_keys_with_defaults_and_ranges)
 {
@@ -410,7 +367,7 @@ TEST(nonsense_is_refused_with_one_line)
         "plummer:,n=3",
         "plummer:box=3",
         "plummer:=3",
-        "\n\x01very-long-name-very-long-name-very-long-name-very-long-name",
+        "\n\x01very-long-very-long-very-long",
     };
     static const char *const wrong[] = {
         "plummer:n",       "plummer:n=",       "plummer:n= 3",          "plummer:n=3 ",

@@ -6,7 +6,6 @@
 
 #include "bh_sets.h"
 #include "bundle.h"
-#include "failing_malloc.h"
 #include "slow.h"
 #include "unit.h"
 
@@ -217,69 +216,6 @@ TEST(blocks_in_a_row_are_grafted_as_one_by_one)
     assert_true(early > 0);
 }
 
-/* All steps from the build to the list of rank 1. */
-typedef struct sent {
-    const bh_part *parts;
-    int64_t nbranches;
-    bh_cell *branch;
-} sent;
-
-static int build_send_and_walk(void *data)
-{
-    const sent *s = data;
-    bh_tree tree[2];
-    bh_let *let = NULL;
-    HEAP bh_group *group = NULL;
-    bh_let_blocks blocks = {0};
-    int64_t ngroups = 0;
-    int code;
-    BH_LIST(list);
-    bh_tree_init(&tree[0], 4);
-    bh_tree_init(&tree[1], 4);
-    for (int r = 0; r < 2; r++) {
-        const bh_set *of = &s->parts[r].set;
-        EQP_TRY(bh_tree_build(&tree[r], &of->box, of->n, of->key, of->x, of->y, of->z, of->m, s->parts[r].nintervals,
-                              s->parts[r].interval, r));
-        EQP_TRY(bh_tree_top(&tree[r], s->nbranches, s->branch, r));
-    }
-    EQP_TRY(bh_groups_make(&tree[1], s->parts[1].set.key, 8, NULL, &ngroups, &group));
-    EQP_TRY(bh_let_create(&tree[0], &let));
-    for (int64_t g = 0; g < ngroups; g++) {
-        EQP_TRY(bh_let_mark(let, 1, &group[g], &geometric, NULL));
-    }
-    EQP_TRY(bh_let_blocks_get(let, &blocks));
-    for (int64_t b = 0; b < blocks.n; b++) {
-        unsigned char bytes[1024];
-        assert_true(blocks.bytes[b] <= (int64_t)sizeof bytes);
-        bh_let_pack_block(let, b, bytes);
-        EQP_TRY(bh_let_graft(&tree[1], 0, bytes, (size_t)blocks.bytes[b]));
-    }
-    for (int64_t g = 0; g < ngroups; g++) {
-        EQP_TRY(bh_walk(&tree[1], tree[1].root, &group[g], &geometric, NULL, &list));
-        assert_int_equal(list.nabsent, 0);
-    }
-done:
-    bh_let_free(let);
-    for (int r = 0; r < 2; r++) {
-        assert_ok(bh_tree_check(&tree[r]));
-        bh_tree_free(&tree[r]);
-    }
-    return code;
-}
-
-TEST(every_failing_allocation_is_reported)
-{
-    BH_SET(set, BH_UNIFORM, 900, 41);
-    BH_PARTS(parts, &set, 4, 8, 2, 1);
-    const int64_t n0 = parts[0].tree.nbranches, n1 = parts[1].tree.nbranches;
-    HEAP bh_cell *branch = malloc((size_t)(n0 + n1) * sizeof(*branch));
-    assert_non_null(branch);
-    memcpy(branch, parts[0].tree.cell, (size_t)n0 * sizeof(*branch));
-    memcpy(branch + n0, parts[1].tree.cell, (size_t)n1 * sizeof(*branch));
-    sent s = {parts, n0 + n1, branch};
-    assert_true(failing_malloc_sweep(build_send_and_walk, &s, EQP_ERR_MEMORY) > 20);
-}
-
 /* ---- bundles ---- */
 
 typedef struct giver {
@@ -301,28 +237,20 @@ static giver giver_of(const bh_part *part, const bh_mac *mac)
     return g;
 }
 
-static int try_give(const giver *g, int to, int64_t first, int64_t n, void **data, size_t *bytes)
-{
-    bh_bundle_group given[MOST_GROUPS];
-    assert_true(n <= MOST_GROUPS);
-    for (int64_t i = 0; i < n; i++) {
-        const bh_group *group = &g->part->group[first + i];
-        const bh_set *set = &g->part->set;
-        given[i] = (bh_bundle_group){.group = *group,
-                                     .tag = first + i,
-                                     .x = set->x + group->first,
-                                     .y = set->y + group->first,
-                                     .z = set->z + group->first};
-    }
-    return bh_packer_pack(g->packer, to, n, given, g->mac, NULL, NULL, data, bytes);
-}
-
 /* Returns the bundle's size. data: NULL if nobody wants it. */
 static size_t give(const giver *g, int to, int64_t first, int64_t n, void **data)
 {
+    const bh_set *set = &g->part->set;
+    bh_bundle_group given[MOST_GROUPS];
     void *made = NULL;
     size_t bytes = 0;
-    assert_ok(try_give(g, to, first, n, &made, &bytes));
+    assert_true(n <= MOST_GROUPS);
+    for (int64_t i = 0; i < n; i++) {
+        const bh_group *group = &g->part->group[first + i];
+        const int64_t at = group->first;
+        given[i] = (bh_bundle_group){*group, first + i, set->x + at, set->y + at, set->z + at};
+    }
+    assert_ok(bh_packer_pack(g->packer, to, n, given, g->mac, NULL, NULL, &made, &bytes));
     assert_true(bytes % 8 == 0);
     if (data != NULL) {
         *data = made;
@@ -479,52 +407,4 @@ TEST(impossible_groups_and_foreign_blocks_are_refused)
         assert_int_equal(open_copy(&parts[1].tree, word, size, 1), EQP_ERR_FORMAT);
         word[bad[i].word] = was;
     }
-}
-
-typedef struct deal {
-    giver *giver;
-    bh_tree *tree;
-    void *data;
-    size_t bytes;
-} deal;
-
-static int create_packer(void *unused)
-{
-    bh_packer *packer = NULL;
-    const int code = bh_packer_create(&packer);
-    (void)unused;
-    bh_packer_free(packer);
-    return code;
-}
-
-static int pack_four(void *data)
-{
-    deal *d = data;
-    return try_give(d->giver, 1, 0, 4, &d->data, &d->bytes);
-}
-
-static int open_four(void *data)
-{
-    const deal *d = data;
-    bh_bundle_group opened[4];
-    const int code = bh_bundle_open(d->tree, d->data, d->bytes, 4, opened);
-    assert_ok(bh_tree_check(d->tree));
-    return code;
-}
-
-TEST(failing_allocations_lose_nothing)
-{
-    BH_SET(set, BH_UNIFORM, 150, 3);
-    BH_PARTS(parts, &set, 4, 4, 2, 1);
-    exchange(parts, &geometric);
-    FREED_BY(giver_end) giver first = giver_of(&parts[0], &geometric), g = giver_of(&parts[0], &geometric);
-    const size_t expected = give(&first, 1, 0, 4, NULL);
-    assert_true(failing_malloc_sweep(create_packer, NULL, EQP_ERR_MEMORY) > 0);
-    deal d = {.giver = &g, .tree = &parts[1].tree};
-    if (failing_malloc_works) { /* blocks not sent are sent next time */
-        assert_true(failing_malloc_sweep(pack_four, &d, EQP_ERR_MEMORY) > 0);
-        assert_int_equal(d.bytes, expected);
-        assert_true(failing_malloc_sweep(open_four, &d, EQP_ERR_MEMORY) >= 0);
-    }
-    free(d.data);
 }

@@ -136,6 +136,7 @@ TEST(a_plummer_sphere_conserves_what_it_should_over_200_steps)
     tree_forces(&s);
     const bh_sums first = sums_of(&s);
     bh_sums now = first;
+    assert_near(first.kinetic + first.potential, -0.25, 0.01);
     for (int i = 0; i < (slow_here() ? 20 : 200); i++) {
         step(&s, 1.0 / 64, tree_forces);
         now = sums_of(&s);

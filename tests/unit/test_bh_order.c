@@ -2,7 +2,6 @@
 #include <equipoise/more/curve.h>
 #include <equipoise/more/random.h>
 
-#include "failing_malloc.h"
 #include "tree.h"
 #include "unit.h"
 
@@ -99,21 +98,4 @@ TEST(the_number_of_smaller_keys_is_found)
             assert_int_equal(bh_order_lower(n, keys, wanted[w]), smaller);
         }
     }
-}
-
-static int order_three(void *unused)
-{
-    static const uint64_t key[3] = {3, 2, 1};
-    static const int64_t id[3] = {0, 1, 2};
-    int64_t order[3] = {7, 8, 9};
-    const int code = bh_order(3, key, id, order);
-    (void)unused;
-    assert_int_equal(order[0], code == EQP_OK ? 2 : 7);
-    assert_int_equal(order[2], code == EQP_OK ? 0 : 9);
-    return code;
-}
-
-TEST(failing_allocations_leave_the_order)
-{
-    assert_true(failing_malloc_sweep(order_three, NULL, EQP_ERR_MEMORY) > 0);
 }
