@@ -216,9 +216,10 @@ def make_let():
         save("let", f"whole-{kind}", bytes([kind, 150, 3, 1, 0]))
         save("let", f"small-{kind}", bytes([kind, 3, 0, 0, 0]))
     base = bytes([1, 120, 3, 1, 0])
-    for place in range(16):
-        save("let", f"strange-{place}", base + struct.pack("<HHBB", place, 0, 0, place % 10))
-        save("let", f"flipped-{place}", base + struct.pack("<HHBB", 2 * place, 0, 1, 5 * place))
+    for place in [*range(32), *range(32, 1600, 23)]:  # with moments and, every other one, without
+        way = bytes([1, 120, 3, 1, place % 2])
+        save("let", f"strange-{place}", way + struct.pack("<HHBB", place, 0, 0, place % 10))
+        save("let", f"flipped-{place}", way + struct.pack("<HHBB", place, 0, 1, 5 * place % 64))
     save_all("let", {
         "truncated": base + struct.pack("<HHBB", 40, 0, 5, 0),
         "truncated-in-a-head": base + struct.pack("<HHBB", 1, 0, 5, 3),
