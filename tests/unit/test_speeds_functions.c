@@ -114,25 +114,6 @@ TEST(hostile_texts_are_refused_with_a_line)
     assert_null(functions);
 }
 
-TEST(a_text_may_end_anywhere)
-{
-    static const char whole[] = "0 10 1.5\n0 20 2\n1 10 3 # end\n";
-    eqp_speeds_functions *f;
-
-    for (int64_t length = 0; length < (int64_t)sizeof whole; length++) {
-        eqp_message message = {""};
-        HEAP char *copy = malloc((size_t)length + 1);
-
-        /* On the heap, so that sanitizers detect reads past the end. */
-        f = NULL;
-        memcpy(copy, whole, (size_t)length);
-        const int code = eqp_speeds_functions_parse(copy, length, "x", &f, &message);
-        assert_true((code == EQP_OK) == (f != NULL));
-        assert_true(code == EQP_OK || message.text[0]);
-        eqp_speeds_functions_free(f);
-    }
-}
-
 TEST(numbers_do_not_depend_on_the_locale)
 {
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"};
