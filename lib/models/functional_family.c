@@ -5,12 +5,8 @@
 #include <equipoise/more/models.h>
 
 #include <math.h>
-#include <stddef.h>
-#include <string.h>
 
 #define LEGENDRE 1.08366 /* of his density of primes, 1 / (ln x - LEGENDRE) */
-
-enum { PARAMETERS = 3 };
 
 static double power_value(const void *user, double x)
 {
@@ -148,79 +144,6 @@ static void fit_line(int64_t n, const double *x, const double *t, eqp_functional
     f->c[0] = exp(mean_v - f->c[1] * mean_u);
 }
 
-/* Sums over the samples of products of x / t, x^2 / t, x^3 / t and 1, with x in units of the last x so that the sums
- * are of like size. */
-typedef struct sums {
-    double product[PARAMETERS][PARAMETERS], right[PARAMETERS], ones;
-} sums;
-
-static void add_up(int64_t n, const double *x, const double *t, sums *s)
-{
-    memset(s, 0, sizeof *s);
-    for (int64_t i = 0; i < n; i++) {
-        const double u = x[i] / x[n - 1], v = t[i] / t[n - 1];
-        const double term[PARAMETERS] = {u / v, u * u / v, u * u * u / v};
-        for (int a = 0; a < PARAMETERS; a++) {
-            for (int b = 0; b < PARAMETERS; b++) {
-                s->product[a][b] += term[a] * term[b];
-            }
-            s->right[a] += term[a];
-        }
-        s->ones++;
-    }
-}
-
-/* Least squares in the parameters whose bits are set, by elimination. Returns the sum of squares; INFINITY if the
- * samples do not determine the parameters or one is negative. */
-static double fit_some(const sums *s, int bits, double c[PARAMETERS])
-{
-    double m[PARAMETERS][PARAMETERS + 1] = {{0}}, left = s->ones;
-
-    for (int a = 0; a < PARAMETERS; a++) {
-        const int in = bits >> a & 1;
-        for (int b = 0; b < PARAMETERS; b++) {
-            m[a][b] = in && (bits >> b & 1) ? s->product[a][b] : a == b;
-        }
-        m[a][PARAMETERS] = in ? s->right[a] : 0;
-    }
-    for (int a = 0; a < PARAMETERS; a++) {
-        if (!(m[a][a] > 1e-13 * s->product[a][a]) && (bits >> a & 1)) { /* positive definite: no pivoting */
-            return INFINITY;
-        }
-        for (int row = 0; row < PARAMETERS; row++) {
-            const double factor = row == a ? 0 : m[row][a] / m[a][a];
-            for (int b = a; b <= PARAMETERS; b++) {
-                m[row][b] -= factor * m[a][b];
-            }
-        }
-    }
-    for (int a = 0; a < PARAMETERS; a++) {
-        c[a] = m[a][PARAMETERS] / m[a][a];
-        left -= c[a] * s->right[a];
-    }
-    return c[0] >= 0 && c[1] >= 0 && c[2] >= 0 ? left : INFINITY;
-}
-
-/* Tries all subsets of the three parameters. */
-static int fit_polynomial(int64_t n, const double *x, const double *t, eqp_functional_family *f)
-{
-    double best = INFINITY, c[PARAMETERS];
-    sums s;
-
-    add_up(n, x, t, &s);
-    for (int bits = 1; bits < 1 << PARAMETERS; bits++) {
-        const double left = fit_some(&s, bits, c);
-        if (left < best) {
-            best = left;
-            memcpy(f->c, c, sizeof c);
-        }
-    }
-    for (int a = 0; a < PARAMETERS; a++) {
-        f->c[a] *= t[n - 1] / pow(x[n - 1], a + 1);
-    }
-    return isfinite(best) ? EQP_OK : EQP_ERR_DATA;
-}
-
 static double relative_error(const eqp_functional_time *time, int64_t n, const double *x, const double *t)
 {
     double sum = 0;
@@ -235,26 +158,17 @@ static double relative_error(const eqp_functional_time *time, int64_t n, const d
 int eqp_functional_fit(enum eqp_functional_form form, int64_t n, const double *x, const double *t,
                        eqp_functional_family *family, double *error)
 {
-    const int parameters = form == EQP_FUNCTIONAL_POLYNOMIAL ? PARAMETERS : 2;
     eqp_functional_family f = {.form = form};
     eqp_functional_time time;
     double bound[2], misfit;
-    int code = EQP_OK;
 
-    EQP__FAIL_IF(form < EQP_FUNCTIONAL_POWER || form > EQP_FUNCTIONAL_POLYNOMIAL || n < parameters || !x || !t ||
-                     !family,
+    EQP__FAIL_IF((form != EQP_FUNCTIONAL_POWER && form != EQP_FUNCTIONAL_PRIMES) || n < 2 || !x || !t || !family,
                  EQP_ERR_ARGUMENT);
     EQP__CHECK(check_samples(form, n, x, t));
-    if (form == EQP_FUNCTIONAL_POLYNOMIAL) {
-        code = fit_polynomial(n, x, t, &f);
-    } else {
-        fit_line(n, x, t, &f);
-    }
+    fit_line(n, x, t, &f);
     /* Samples far from the form can give valid parameters whose values overflow. */
-    code = code || eqp_functional_family_time(&f, x[0], x[n - 1], &time)
-               ? EQP_ERR_DATA
-               : eqp_functional_cut(&time, 1, NULL, bound, NULL);
-    EQP__CHECK(code);
+    EQP__FAIL_IF(eqp_functional_family_time(&f, x[0], x[n - 1], &time), EQP_ERR_DATA);
+    EQP__CHECK(eqp_functional_cut(&time, 1, NULL, bound, NULL));
     EQP__FAIL_IF(!isfinite(misfit = relative_error(&time, n, x, t)), EQP_ERR_DATA);
     *family = f;
     if (error) {

@@ -26,8 +26,8 @@
  * node finishes at the same moment. Cuts are roots of that function. Pure: no MPI.
  *
  * t(x) is the *cumulative* time: the time of the domain from its low end to x. It may come from a callback, from an
- * analytic family (fitted to samples or not), or from samples. A constant factor has no effect. Nodes are ranks, threads
- * or machines; `speed` gives their relative speeds.
+ * analytic family (fitted to samples or not), or from samples. A constant factor has no effect. Nodes are ranks,
+ * threads or machines; `speed` gives their relative speeds.
  *
  * Source: the paper on functional load balancing in the CUG 1996 Fall Proceedings; its equations, sections and
  * appendices are named below.
@@ -279,10 +279,9 @@ typedef struct eqp_functional_family {
  * \return EQP_OK, or EQP_ERR_ARGUMENT for parameters or a domain that the form does not allow */
 int eqp_functional_family_time(const eqp_functional_family *family, double low, double high, eqp_functional_time *time);
 
-/** Fits a form to measured cumulative times, by least squares of relative errors: for the first two forms of the
- * logarithms, for polynomials with coefficients >= 0, so that the fit never falls. eqp_functional_cut() can cut a fit
- * from the first sample to the last. Local, O(n), deterministic.
- * \param[in]  n       samples, at least as many as the form has parameters
+/** Fits a form, but no polynomial, to measured cumulative times, by least squares of the logarithms.
+ * eqp_functional_cut() can cut a fit from the first sample to the last. Local, O(n), deterministic.
+ * \param[in]  n       samples, >= 2
  * \param[in]  x       [n] ascending, in the form's domain, > 0 (borrowed)
  * \param[in]  t       [n] > 0, not falling (borrowed)
  * \param[out] family  the fit
