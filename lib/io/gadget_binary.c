@@ -414,7 +414,6 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
 }
 
 const eqp__format eqp__format_gadget_binary = {
-    .name = "GADGET",
     .probe = probe,
     .load = load,
     .read = read_type,

@@ -518,7 +518,6 @@ static int get_words(const eqp__file *file, int64_t *nwords, uint64_t **words, e
 }
 
 const eqp__format eqp__format_gadget_hdf5 = {
-    .name = "GADGET HDF5",
     .probe = eqp__hdf5_probe,
     .find_pieces = find_pieces,
     .load = load,

@@ -85,9 +85,9 @@ typedef struct eqp__probe {
     unsigned char head[4096];
 } eqp__probe;
 
-/* A file format: one source file of this folder and one row of the table in snapshot.c. */
+/* A file format: one source file of this folder and one row of the table in snapshot.c, which also words the message
+ * about unknown formats. */
 typedef struct eqp__format {
-    const char *name;
     /* True for a file of this format, intact or damaged. */
     bool (*probe)(const eqp__probe *probe);
     /* Finds the files that a virtual file maps, and the header with the counts of all of them. The caller frees pieces,
@@ -158,11 +158,11 @@ int eqp__layout_path(const char *path, const eqp_snapshot_layout *layout, int k,
 /* First particle of a type in file k of the layout, counted within the type; k = nfiles gives all. */
 int64_t eqp__layout_first(const eqp_snapshot_layout *layout, int type, int k);
 int eqp__layout_files(const eqp_snapshot_layout *layout);
-/* Refuses a layout that cannot be written. */
 /* The structs of a caller as this version knows them: `here` filled, or NULL for a struct that cannot be read. */
 const eqp_snapshot_layout *eqp__layout_known(const eqp_snapshot_layout *layout, eqp_snapshot_layout *here);
 const eqp_snapshot_arrays *eqp__arrays_known(const eqp_snapshot_arrays *arrays, eqp_snapshot_arrays *here);
 
+/* Refuses a layout that cannot be written. */
 int eqp__layout_check(const char *path, const eqp_snapshot_layout *layout, eqp_message *message);
 
 static inline uint32_t eqp__get_u32(const unsigned char *p, bool big)

@@ -422,7 +422,6 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
 }
 
 const eqp__format eqp__format_text = {
-    .name = "text",
     .probe = probe,
     .load = load,
     .read = read_type,

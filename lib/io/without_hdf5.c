@@ -12,7 +12,7 @@ static int load(eqp__file *file, eqp_message *message)
     return EQP_ERR_UNKNOWN;
 }
 
-const eqp__format eqp__format_gadget_hdf5 = {.name = "GADGET HDF5", .probe = eqp__hdf5_probe, .load = load};
+const eqp__format eqp__format_gadget_hdf5 = {.probe = eqp__hdf5_probe, .load = load};
 
 bool eqp_snapshot_writable(void)
 {
