@@ -178,17 +178,14 @@ static int unpack(const eqp__source *s, unsigned char *to, size_t bytes, size_t 
 /* The size in gzip's trailer is kept modulo 2^32 and can lie, so the file is decompressed once to measure it. */
 static int measure(eqp__source *s, eqp_message *message)
 {
-    unsigned char *skipped = NULL;
+    EQP__HEAP unsigned char *skipped = NULL;
     size_t got = SKIP_BYTES;
-    int rc = eqp_array_create(&skipped, SKIP_BYTES, 1);
 
-    s->size = 0;
-    while (rc == EQP_OK && got == SKIP_BYTES) {
-        rc = unpack(s, skipped, SKIP_BYTES, &got, message);
-        s->size += (int64_t)got;
+    EQP__CHECK(eqp_array_create(&skipped, SKIP_BYTES, 1));
+    for (s->size = 0; got == SKIP_BYTES; s->size += (int64_t)got) {
+        EQP__CHECK(unpack(s, skipped, SKIP_BYTES, &got, message));
     }
-    free(skipped);
-    return rc;
+    return EQP_OK;
 }
 
 int eqp__source_open(const char *path, int64_t size, eqp__source *source, eqp_message *message)
@@ -251,9 +248,8 @@ static void take_field(const eqp__field *f, const unsigned char *rows, int row, 
 int eqp__source_fields(const eqp__source *s, bool big, int64_t offset, int row, int nfields, const eqp__field *field,
                        int64_t n, eqp_message *message)
 {
-    unsigned char *rows = NULL;
+    EQP__HEAP unsigned char *rows = NULL;
     bool wanted = false;
-    int rc;
 
     for (int f = 0; f < nfields; f++) {
         wanted = wanted || field[f].real || field[f].id;
@@ -261,15 +257,14 @@ int eqp__source_fields(const eqp__source *s, bool big, int64_t offset, int row, 
     if (!wanted) {
         return EQP_OK;
     }
-    rc = eqp_array_create(&rows, n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS, (size_t)row);
-    for (int64_t done = 0; rc == EQP_OK && done < n; done += EQP__BLOCK_ROWS) {
+    EQP__CHECK(eqp_array_create(&rows, n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS, (size_t)row));
+    for (int64_t done = 0; done < n; done += EQP__BLOCK_ROWS) {
         const int64_t now = n - done < EQP__BLOCK_ROWS ? n - done : EQP__BLOCK_ROWS;
 
-        rc = eqp__source_read(s, rows, (size_t)(now * row), offset + done * row, message);
-        for (int f = 0; rc == EQP_OK && f < nfields; f++) {
+        EQP__CHECK(eqp__source_read(s, rows, (size_t)(now * row), offset + done * row, message));
+        for (int f = 0; f < nfields; f++) {
             take_field(&field[f], rows, row, big, done, now);
         }
     }
-    free(rows);
-    return rc;
+    return EQP_OK;
 }

@@ -364,24 +364,22 @@ static int load_blocks(const reader *r, int64_t at, eqp__file *file, detail *d, 
 
 static int load(eqp__file *file, eqp_message *message)
 {
-    reader r = {.path = file->path, .source = {.fd = -1}};
-    detail *d = NULL;
+    reader r = {.path = file->path};
+    EQP__SOURCE source = {.fd = -1};
+    EQP__HEAP detail *d = NULL;
     int64_t next = 0;
-    int rc = eqp_array_create(&d, 1, sizeof *d);
 
-    rc = rc != EQP_OK ? rc : eqp__source_open(file->path, -1, &r.source, message);
-    rc = rc != EQP_OK ? rc : load_header(&r, file, &next, message);
-    rc = rc != EQP_OK ? rc : load_blocks(&r, next, file, d, message);
-    if (rc == EQP_OK) {
-        eqp__header_convert_velocity(&file->header, -1, 0.5);
-        d->big = r.big;
-        file->detail = d;
-        d = NULL;
-    }
-    file->size = r.source.size;
-    eqp__source_close(&r.source);
-    free(d);
-    return rc;
+    EQP__CHECK(eqp_array_create(&d, 1, sizeof *d));
+    EQP__CHECK(eqp__source_open(file->path, -1, &source, message));
+    r.source = source;
+    EQP__CHECK(load_header(&r, file, &next, message));
+    EQP__CHECK(load_blocks(&r, next, file, d, message));
+    eqp__header_convert_velocity(&file->header, -1, 0.5);
+    d->big = r.big;
+    file->size = source.size;
+    file->detail = d;
+    d = NULL;
+    return EQP_OK;
 }
 
 static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_snapshot_arrays *to,
@@ -391,26 +389,25 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
         [BLOCK_POS] = {to->x, to->y, to->z}, [BLOCK_VEL] = {to->vx, to->vy, to->vz}, [BLOCK_MASS] = {to->m}};
     const detail *d = file->detail;
     const eqp__header *h = &file->header;
-    eqp__source source = {.fd = -1};
+    EQP__SOURCE source = {.fd = -1};
     int64_t place = first, massive = first;
-    int rc = eqp__source_open(file->path, file->size, &source, message);
 
+    EQP__CHECK(eqp__source_open(file->path, file->size, &source, message));
     for (int t = 0; t < type; t++) {
         place += h->n[t];
         massive += h->mass[t] == 0 || d->all_masses ? h->n[t] : 0;
     }
-    for (int b = 0; rc == EQP_OK && b < BLOCKS; b++) {
+    for (int b = 0; b < BLOCKS; b++) {
         const int width = b <= BLOCK_VEL ? 3 : 1, item = d->at[b].item, row = width * item;
         eqp__field field[3];
 
         for (int c = 0; c < width; c++) {
             field[c] = (eqp__field){real[b][c], b == BLOCK_ID ? to->id : NULL, c * item, item};
         }
-        rc = eqp__source_fields(&source, d->big, d->at[b].offset + (b == BLOCK_MASS ? massive : place) * row, row,
-                                width, field, n, message);
+        EQP__CHECK(eqp__source_fields(&source, d->big, d->at[b].offset + (b == BLOCK_MASS ? massive : place) * row, row,
+                                      width, field, n, message));
     }
-    eqp__source_close(&source);
-    return rc;
+    return EQP_OK;
 }
 
 const eqp__format eqp__format_gadget_binary = {

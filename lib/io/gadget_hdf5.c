@@ -59,27 +59,12 @@ static int open_type(const eqp__file *file, hid_t opened, int type, hid_t *group
     return rc;
 }
 
-/* An open file and one of its groups, without HDF5's messages. */
-typedef struct session {
-    eqp__hdf5_quiet quiet;
-    hid_t opened, group;
-} session;
-
-/* type: -1: the group of the caller's attributes. session_close() follows, also after an error. */
-static int session_open(session *s, const eqp__file *file, int type, eqp_message *message)
+/* Opens a file and a group of it; type -1: the group of the caller's attributes. */
+static int open_group(const eqp__file *file, int type, hid_t *opened, hid_t *group, eqp_message *message)
 {
-    s->opened = s->group = -1;
-    eqp__hdf5_enter(&s->quiet);
-    EQP__CHECK(eqp__hdf5_open_file(file->path, file->size, &s->opened, message));
-    return type >= 0 ? open_type(file, s->opened, type, &s->group, message)
-                     : eqp__hdf5_open_group(file->path, s->opened, "Equipoise", &s->group, message);
-}
-
-static void session_close(session *s)
-{
-    EQP__HDF5_CLOSE(s->group);
-    eqp__hdf5_close_file(s->opened);
-    eqp__hdf5_leave(&s->quiet);
+    EQP__CHECK(eqp__hdf5_open_file(file->path, file->size, opened, message));
+    return type >= 0 ? open_type(file, *opened, type, group, message)
+                     : eqp__hdf5_open_group(file->path, *opened, "Equipoise", group, message);
 }
 
 /* The code of a call for something that may be missing. */
@@ -143,21 +128,18 @@ static int load_header(eqp__file *file, hid_t opened, eqp_message *message)
         double *to;
     } number[] = {{"Time", &h->time},     {"Redshift", &h->redshift},        {"BoxSize", &h->box_size},
                   {"Omega0", &h->omega0}, {"OmegaLambda", &h->omega_lambda}, {"HubbleParam", &h->hubble}};
-    hid_t group = -1;
-    int code = eqp__hdf5_open_group(file->path, opened, "Header", &group, message);
+    EQP__HID group = -1;
+    const int code = eqp__hdf5_open_group(file->path, opened, "Header", &group, message);
 
     EQP__FAIL_IF(code == EQP_ERR_UNKNOWN, damaged(file, "HDF5, but no GADGET snapshot: has no group Header", message));
-    EQP_TRY(code);
-    EQP_TRY(load_counts(file, group, message));
-    EQP_TRY(optional(eqp__hdf5_get_reals(file->path, group, "MassTable", h->ntypes, h->ntypes, h->mass, message)));
+    EQP__CHECK(code);
+    EQP__CHECK(load_counts(file, group, message));
+    EQP__CHECK(optional(eqp__hdf5_get_reals(file->path, group, "MassTable", h->ntypes, h->ntypes, h->mass, message)));
     for (int i = 0; i < (int)(sizeof number / sizeof *number); i++) {
-        EQP_TRY(get_optional_real(file, group, number[i].name, number[i].to, message));
+        EQP__CHECK(get_optional_real(file, group, number[i].name, number[i].to, message));
     }
     snprintf(h->format, sizeof h->format, "GADGET HDF5");
-    EQP_TRY(eqp__header_check(file, message));
-done:
-    EQP__HDF5_CLOSE(group);
-    return code;
+    return eqp__header_check(file, message);
 }
 
 /* Attributes of the cosmology in GIZMO, in GADGET-4 and AREPO, and in SWIFT. */
@@ -171,8 +153,8 @@ static int load_cosmology(eqp__file *file, hid_t opened, int which, int *comovin
 {
     eqp__header *h = &file->header;
     int64_t flag = 0;
-    hid_t group = -1;
-    int code = eqp__hdf5_open_group(file->path, opened, cosmologies[which].group, &group, message);
+    EQP__HID group = -1;
+    const int code = eqp__hdf5_open_group(file->path, opened, cosmologies[which].group, &group, message);
 
     if (code != EQP_OK) {
         return optional(code);
@@ -181,13 +163,11 @@ static int load_cosmology(eqp__file *file, hid_t opened, int which, int *comovin
         *comoving = flag != 0;
     }
     if (h->omega0 == 0 && *comoving != 0) {
-        EQP_TRY(get_optional_real(file, group, cosmologies[which].omega0, &h->omega0, message));
-        EQP_TRY(get_optional_real(file, group, cosmologies[which].omega_lambda, &h->omega_lambda, message));
-        EQP_TRY(get_optional_real(file, group, cosmologies[which].hubble, &h->hubble, message));
+        EQP__CHECK(get_optional_real(file, group, cosmologies[which].omega0, &h->omega0, message));
+        EQP__CHECK(get_optional_real(file, group, cosmologies[which].omega_lambda, &h->omega_lambda, message));
+        EQP__CHECK(get_optional_real(file, group, cosmologies[which].hubble, &h->hubble, message));
     }
-done:
-    H5Gclose(group);
-    return code;
+    return EQP_OK;
 }
 
 /* SWIFT and EAGLE store the age as Time and have a separate scale factor, which converts velocities. */
@@ -195,19 +175,18 @@ static int load_scale_factor(eqp__file *file, hid_t opened, int comoving, eqp_me
 {
     static const char *const name[] = {"Scale-factor", "ExpansionFactor"};
     eqp__header *h = &file->header;
-    hid_t group = -1;
-    int rc = eqp__hdf5_open_group(file->path, opened, "Header", &group, message);
+    EQP__HID group = -1;
 
-    for (int i = 0; rc == EQP_OK && i < 2; i++) {
+    EQP__CHECK(eqp__hdf5_open_group(file->path, opened, "Header", &group, message));
+    for (int i = 0; i < 2; i++) {
         double a = 0;
 
-        rc = get_optional_real(file, group, name[i], &a, message);
-        if (rc == EQP_OK && comoving != 0 && eqp__is_cosmological(a, h->redshift, h->omega0)) {
+        EQP__CHECK(get_optional_real(file, group, name[i], &a, message));
+        if (comoving != 0 && eqp__is_cosmological(a, h->redshift, h->omega0)) {
             h->time = a;
         }
     }
-    EQP__HDF5_CLOSE(group);
-    return rc;
+    return EQP_OK;
 }
 
 /* Attributes with the unit of length in GADGET-4 and AREPO, GIZMO, EAGLE, SWIFT. */
@@ -218,14 +197,12 @@ static void find_units(eqp__file *file, hid_t opened)
                                            {"Units", "UnitLength_in_cm"},      {"Units", "Unit length in cgs (U_L)"}};
 
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
-        hid_t group = -1;
+        EQP__HID group = -1;
         double unit;
 
-        if (eqp__hdf5_open_group(file->path, opened, names[i][0], &group, NULL) == EQP_OK) {
-            file->header.has_units |=
-                eqp__hdf5_get_reals(file->path, group, names[i][1], 0, 1, &unit, NULL) == EQP_OK && unit != 1;
-            H5Gclose(group);
-        }
+        file->header.has_units |= eqp__hdf5_open_group(file->path, opened, names[i][0], &group, NULL) == EQP_OK &&
+                                  eqp__hdf5_get_reals(file->path, group, names[i][1], 0, 1, &unit, NULL) == EQP_OK &&
+                                  unit != 1;
     }
 }
 
@@ -251,36 +228,32 @@ static int check_dataset(eqp__file *file, int type, hid_t group, int quantity, b
 {
     const char *name = find_name(group, quantity);
     const int64_t n = file->header.n[type];
-    hid_t dataset = -1;
-    int rc = eqp__hdf5_open_column(file->path, group, name, quantities[quantity].class, n, quantities[quantity].width,
-                                   &dataset, message);
+    EQP__HID dataset = -1;
+    const int rc = eqp__hdf5_open_column(file->path, group, name, quantities[quantity].class, n,
+                                         quantities[quantity].width, &dataset, message);
 
     *there = rc == EQP_OK;
-    if (rc == EQP_OK && quantity == PLACES && eqp__hdf5_is_packed_beyond_belief(dataset, 3 * n)) {
-        eqp_message_set(message, "%s: dataset /PartType%d/%s holds fewer bytes than its shape needs", file->path, type,
-                        name);
-        rc = EQP_ERR_FORMAT;
-    }
+    EQP__FAIL_IF(rc == EQP_OK && quantity == PLACES && eqp__hdf5_is_packed_beyond_belief(dataset, 3 * n),
+                 EQP__SAY(message, EQP_ERR_FORMAT, "%s: dataset /PartType%d/%s holds fewer bytes than its shape needs",
+                          file->path, type, name));
     if (rc == EQP_OK && quantity == VELOCITIES) {
         get_exponent(file, dataset, exponent);
     }
-    EQP__HDF5_CLOSE(dataset);
-    return rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
+    return optional(rc);
 }
 
 /* there [QUANTITIES]: set if the type has the dataset. */
 static int check_type(eqp__file *file, hid_t opened, int type, bool *there, double *exponent, eqp_message *message)
 {
     const bool has_mass = file->header.mass[type] != 0;
-    hid_t group = -1;
-    int rc = open_type(file, opened, type, &group, message);
+    EQP__HID group = -1;
 
-    for (int q = 0; rc == EQP_OK && q < QUANTITIES && (q == PLACES || there[PLACES]); q++) {
+    EQP__CHECK(open_type(file, opened, type, &group, message));
+    for (int q = 0; q < QUANTITIES && (q == PLACES || there[PLACES]); q++) {
         there[q] = q == MASSES && has_mass;
-        rc = there[q] ? EQP_OK : check_dataset(file, type, group, q, &there[q], exponent, message);
+        EQP__CHECK(there[q] ? EQP_OK : check_dataset(file, type, group, q, &there[q], exponent, message));
     }
-    EQP__HDF5_CLOSE(group);
-    return rc;
+    return EQP_OK;
 }
 
 /* Tracers move with the gas and have no positions. */
@@ -313,110 +286,91 @@ static int check_types(eqp__file *file, hid_t opened, double *exponent, eqp_mess
 static int find_pieces_of_type(const eqp__file *file, hid_t group, int type, eqp__pieces *pieces, bool *all,
                                eqp_message *message)
 {
-    int rc = EQP_OK;
-
-    for (int q = 0; rc == EQP_OK && q < QUANTITIES; q++) {
+    for (int q = 0; q < QUANTITIES; q++) {
         const char *name = find_name(group, q);
-        hid_t dataset = H5Lexists(group, name, H5P_DEFAULT) > 0 ? eqp__hdf5_open_within(group, name) : -1;
+        EQP__HID dataset = H5Lexists(group, name, H5P_DEFAULT) > 0 ? eqp__hdf5_open_within(group, name) : -1;
         char whole[64];
 
-        if (dataset >= 0) {
-            *all = *all && eqp__hdf5_is_virtual(dataset);
+        *all = *all && (dataset < 0 || eqp__hdf5_is_virtual(dataset));
+        if (dataset >= 0 && *all) {
             snprintf(whole, sizeof whole, "PartType%d/%s", type, name);
-            rc = *all ? eqp__hdf5_find_pieces(file->path, dataset, whole, pieces, message) : EQP_OK;
-            H5Dclose(dataset);
+            EQP__CHECK(eqp__hdf5_find_pieces(file->path, dataset, whole, pieces, message));
         }
     }
-    return rc;
+    return EQP_OK;
 }
 
 /* Other errors are reported when the file is loaded. */
 static int find_pieces(const eqp__file *file, eqp__header *header, eqp__pieces *pieces, bool *is_virtual,
                        eqp_message *message)
 {
+    EQP__QUIET_HDF5;
     eqp__file counts = {.path = file->path};
-    eqp__hdf5_quiet quiet;
-    hid_t opened = -1;
+    EQP__HID opened = -1;
     bool all = true;
-    int rc = EQP_OK;
 
-    eqp__hdf5_enter(&quiet);
     if (eqp__hdf5_open_file(file->path, file->size, &opened, NULL) == EQP_OK &&
         load_header(&counts, opened, NULL) == EQP_OK) {
-        for (int t = 0; rc == EQP_OK && t < counts.header.ntypes; t++) {
-            hid_t group = -1;
+        for (int t = 0; t < counts.header.ntypes; t++) {
+            EQP__HID group = -1;
 
             if (counts.header.n[t] > 0 && open_type(&counts, opened, t, &group, NULL) == EQP_OK) {
-                rc = find_pieces_of_type(file, group, t, pieces, &all, message);
+                EQP__CHECK(find_pieces_of_type(file, group, t, pieces, &all, message));
             }
-            EQP__HDF5_CLOSE(group);
         }
     }
-    eqp__hdf5_close_file(opened);
-    eqp__hdf5_leave(&quiet);
     *header = counts.header;
     *is_virtual = all && pieces->n > 0;
-    return rc;
+    return EQP_OK;
 }
 
 static int load(eqp__file *file, eqp_message *message)
 {
-    eqp__hdf5_quiet quiet;
-    hid_t opened = -1;
+    EQP__QUIET_HDF5;
+    EQP__HID opened = -1;
     double exponent = 0.5;
-    eqp__source source = {.fd = -1};
-    int comoving = -1, code;
+    EQP__SOURCE source = {.fd = -1};
+    int comoving = -1;
 
     EQP__CHECK(eqp__source_open(file->path, -1, &source, message));
     file->size = source.size;
-    eqp__source_close(&source);
-    eqp__hdf5_enter(&quiet);
-    EQP_TRY(eqp__hdf5_open_file(file->path, file->size, &opened, message));
-    EQP_TRY(load_header(file, opened, message));
+    EQP__CHECK(eqp__hdf5_open_file(file->path, file->size, &opened, message));
+    EQP__CHECK(load_header(file, opened, message));
     for (int i = 0; i < (int)(sizeof cosmologies / sizeof *cosmologies); i++) {
-        EQP_TRY(load_cosmology(file, opened, i, &comoving, message));
+        EQP__CHECK(load_cosmology(file, opened, i, &comoving, message));
     }
-    EQP_TRY(load_scale_factor(file, opened, comoving, message));
+    EQP__CHECK(load_scale_factor(file, opened, comoving, message));
     find_units(file, opened);
-    EQP_TRY(check_types(file, opened, &exponent, message));
-    EQP_TRY(eqp__header_check(file, message));
+    EQP__CHECK(check_types(file, opened, &exponent, message));
+    EQP__CHECK(eqp__header_check(file, message));
     eqp__header_convert_velocity(&file->header, comoving, exponent);
-done:
-    eqp__hdf5_close_file(opened);
-    eqp__hdf5_leave(&quiet);
-    return code;
+    return EQP_OK;
 }
 
 static int read_dataset(const eqp__file *file, hid_t group, int type, const eqp_column *column, int64_t first,
                         int64_t n, void *const *data, eqp_message *message)
 {
     H5T_class_t class = column->kind == EQP_KIND_DOUBLE ? H5T_FLOAT : H5T_INTEGER;
-    hid_t dataset = -1;
+    EQP__HID dataset = -1;
     int rc = eqp__hdf5_open_column(file->path, group, column->name, class, file->header.n[type], column->width,
                                    &dataset, message);
 
-    if (rc == EQP_ERR_UNKNOWN) {
-        eqp_message_set(message, "%s: PartType%d has no dataset %s", file->path, type, column->name);
-        return rc;
-    }
+    EQP__FAIL_IF(rc == EQP_ERR_UNKNOWN,
+                 EQP__SAY(message, rc, "%s: PartType%d has no dataset %s", file->path, type, column->name));
     EQP__CHECK(rc);
     rc = eqp__hdf5_read_rows(dataset, column->kind, column->width, first, n, data);
-    if (rc == EQP_ERR_IO) {
-        eqp_message_set(message, "%s: dataset PartType%d/%s cannot be read: damaged?", file->path, type, column->name);
-    }
-    H5Dclose(dataset);
+    EQP__FAIL_IF(rc == EQP_ERR_IO, EQP__SAY(message, rc, "%s: dataset PartType%d/%s cannot be read: damaged?",
+                                            file->path, type, column->name));
     return rc;
 }
 
 /* HDF5 clips numbers that do not fit, so unsigned ids are read as unsigned to keep their bits. */
 static eqp_kind kind_of_ids(hid_t group)
 {
-    hid_t dataset = eqp__hdf5_open_within(group, find_name(group, IDS)),
-          type = dataset >= 0 ? H5Dget_type(dataset) : -1;
-    bool has_sign = type >= 0 && H5Tget_sign(type) == H5T_SGN_2;
+    EQP__HID dataset = eqp__hdf5_open_within(group, find_name(group, IDS));
+    EQP__HID type = dataset >= 0 ? H5Dget_type(dataset) : -1;
 
-    EQP__HDF5_CLOSE(type, dataset);
-    return has_sign ? EQP_KIND_INT64 : EQP_KIND_UINT64;
+    return type >= 0 && H5Tget_sign(type) == H5T_SGN_2 ? EQP_KIND_INT64 : EQP_KIND_UINT64;
 }
 
 static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_snapshot_arrays *to,
@@ -426,95 +380,81 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
                                          [VELOCITIES] = {to->vx, to->vy, to->vz},
                                          [MASSES] = {to->m},
                                          [IDS] = {to->id}};
-    session s;
-    int rc = session_open(&s, file, type, message);
+    EQP__QUIET_HDF5;
+    EQP__HID opened = -1, group = -1;
 
-    for (int q = 0; rc == EQP_OK && q < QUANTITIES; q++) {
+    EQP__CHECK(open_group(file, type, &opened, &group, message));
+    for (int q = 0; q < QUANTITIES; q++) {
         if (wanted[q][0] || wanted[q][1] || wanted[q][2]) {
-            const eqp_column column = {find_name(s.group, q), q == IDS ? kind_of_ids(s.group) : EQP_KIND_DOUBLE,
+            const eqp_column column = {find_name(group, q), q == IDS ? kind_of_ids(group) : EQP_KIND_DOUBLE,
                                        quantities[q].width};
+            const int rc = read_dataset(file, group, type, &column, first, n, wanted[q], message);
 
-            rc = read_dataset(file, s.group, type, &column, first, n, wanted[q], message);
+            /* The dataset was present when the snapshot was opened. */
+            EQP__CHECK(rc == EQP_ERR_UNKNOWN ? EQP_ERR_FORMAT : rc);
         }
     }
-    session_close(&s);
-    /* The dataset was present when the snapshot was opened. */
-    return rc == EQP_ERR_UNKNOWN ? EQP_ERR_FORMAT : rc;
+    return EQP_OK;
 }
 
 static int read_column(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_column *column,
                        void *const *data, eqp_message *message)
 {
-    session s;
-    int rc = session_open(&s, file, type, message);
+    EQP__QUIET_HDF5;
+    EQP__HID opened = -1, group = -1;
 
-    rc = rc != EQP_OK ? rc : read_dataset(file, s.group, type, column, first, n, data, message);
-    session_close(&s);
-    return rc;
+    EQP__CHECK(open_group(file, type, &opened, &group, message));
+    return read_dataset(file, group, type, column, first, n, data, message);
 }
 
 static int get_attribute(const eqp__file *file, eqp_attribute *attribute, eqp_message *message)
 {
-    session s;
-    int rc = session_open(&s, file, -1, message);
+    EQP__QUIET_HDF5;
+    EQP__HID opened = -1, group = -1;
+    double number = 0;
+    int rc = open_group(file, -1, &opened, &group, message);
 
     if (rc == EQP_OK && attribute->kind == EQP_KIND_DOUBLE) {
-        double number;
-
-        rc = eqp__hdf5_get_reals(file->path, s.group, attribute->name, 1, 1, &number, message);
-        if (rc == EQP_OK && !isfinite(number)) {
-            eqp_message_set(message, "%s: attribute /Equipoise/%s is not finite", file->path, attribute->name);
-            rc = EQP_ERR_DATA;
-        }
+        rc = eqp__hdf5_get_reals(file->path, group, attribute->name, 1, 1, &number, message);
+        EQP__FAIL_IF(
+            rc == EQP_OK && !isfinite(number),
+            EQP__SAY(message, EQP_ERR_DATA, "%s: attribute /Equipoise/%s is not finite", file->path, attribute->name));
         attribute->real = rc == EQP_OK ? number : attribute->real;
     } else if (rc == EQP_OK) {
-        rc = eqp__hdf5_get_integers(file->path, s.group, attribute->name, 1, 1, &attribute->integer, NULL, message);
+        rc = eqp__hdf5_get_integers(file->path, group, attribute->name, 1, 1, &attribute->integer, NULL, message);
     }
-    if (rc == EQP_ERR_UNKNOWN) {
-        eqp_message_set(message, "%s: has no attribute %s", file->path, attribute->name);
-    }
-    session_close(&s);
-    return rc;
+    return rc == EQP_ERR_UNKNOWN ? EQP__SAY(message, rc, "%s: has no attribute %s", file->path, attribute->name) : rc;
 }
 
 static int read_words(const eqp__file *file, hid_t group, int64_t *nwords, uint64_t **words, eqp_message *message)
 {
-    uint64_t *made = NULL;
-    hid_t dataset = -1;
+    EQP__HEAP uint64_t *made = NULL;
+    EQP__HID dataset = -1;
     int64_t n = 0;
-    int code;
 
-    EQP_TRY(eqp__hdf5_get_integers(file->path, group, EQP__NWORDS, 1, 1, &n, NULL, message));
-    code = n > 0 ? eqp__hdf5_open_column(file->path, group, EQP__WORDS, H5T_INTEGER, n, 1, &dataset, message)
-                 : EQP_ERR_FORMAT;
-    if (code == EQP_ERR_FORMAT || code == EQP_ERR_UNKNOWN) {
-        eqp_message_set(message, "%s: /Equipoise/%s is not what %s says", file->path, EQP__WORDS, EQP__NWORDS);
-        code = EQP_ERR_FORMAT;
-    }
-    EQP_TRY(code);
-    EQP_TRY(eqp_array_create(&made, n, sizeof *made));
-    void *const data[] = {made};
-    EQP_TRY(eqp__hdf5_read_rows(dataset, EQP_KIND_UINT64, 1, 0, n, data));
+    EQP__CHECK(eqp__hdf5_get_integers(file->path, group, EQP__NWORDS, 1, 1, &n, NULL, message));
+    const int code = n > 0 ? eqp__hdf5_open_column(file->path, group, EQP__WORDS, H5T_INTEGER, n, 1, &dataset, message)
+                           : EQP_ERR_FORMAT;
+    EQP__FAIL_IF(code == EQP_ERR_FORMAT || code == EQP_ERR_UNKNOWN,
+                 EQP__SAY(message, EQP_ERR_FORMAT, "%s: /Equipoise/%s is not what %s says", file->path, EQP__WORDS,
+                          EQP__NWORDS));
+    EQP__CHECK(code);
+    EQP__CHECK(eqp_array_create(&made, n, sizeof *made));
+    EQP__CHECK(eqp__hdf5_read_rows(dataset, EQP_KIND_UINT64, 1, 0, n, (void *const[]){made}));
     *nwords = n;
     *words = made;
     made = NULL;
-done:
-    EQP__HDF5_CLOSE(dataset);
-    free(made);
-    return code;
+    return EQP_OK;
 }
 
 static int get_words(const eqp__file *file, int64_t *nwords, uint64_t **words, eqp_message *message)
 {
-    session s;
-    int rc = session_open(&s, file, -1, message);
+    EQP__QUIET_HDF5;
+    EQP__HID opened = -1, group = -1;
+    int rc = open_group(file, -1, &opened, &group, message);
 
-    rc = rc != EQP_OK ? rc : read_words(file, s.group, nwords, words, message);
-    if (rc == EQP_ERR_UNKNOWN) {
-        eqp_message_set(message, "%s: has no words", file->path);
-    }
-    session_close(&s);
-    return rc;
+    rc = rc != EQP_OK ? rc : read_words(file, group, nwords, words, message);
+    return rc == EQP_ERR_UNKNOWN ? EQP__SAY(message, rc, "%s: has no words", file->path) : rc;
 }
 
 const eqp__format eqp__format_gadget_hdf5 = {

@@ -74,16 +74,12 @@ int eqp__layout_check(const char *path, const eqp_snapshot_layout *l, eqp_messag
 /* Writes one attribute; n 0: a scalar. */
 static herr_t put(hid_t at, const char *name, int n, hid_t stored, hid_t memory, const void *value)
 {
-    hsize_t dimension = (hsize_t)n;
-    hid_t space = n == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &dimension, NULL);
-    hid_t attribute = space >= 0 ? H5Acreate2(at, name, stored, space, H5P_DEFAULT, H5P_DEFAULT) : -1;
-    herr_t status = attribute >= 0 ? H5Awrite(attribute, memory, value) : -1;
+    const hsize_t dimension = (hsize_t)n;
+    EQP__HID space = n == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &dimension, NULL);
+    const hid_t attribute = space >= 0 ? H5Acreate2(at, name, stored, space, H5P_DEFAULT, H5P_DEFAULT) : -1;
+    const herr_t status = attribute >= 0 ? H5Awrite(attribute, memory, value) : -1;
 
-    if (attribute >= 0 && H5Aclose(attribute) < 0) {
-        status = -1;
-    }
-    EQP__HDF5_CLOSE(space);
-    return status;
+    return attribute >= 0 && H5Aclose(attribute) < 0 ? -1 : status;
 }
 
 static herr_t put_real(hid_t at, const char *name, double value)
@@ -161,11 +157,10 @@ static herr_t put_attributes(hid_t at, const eqp_snapshot_layout *l, int k)
 static int fill_group(const char *path, hid_t file, const char *name, const eqp_snapshot_layout *l, int k,
                       herr_t (*fill)(hid_t, const eqp_snapshot_layout *, int), eqp_message *message)
 {
-    hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    herr_t status = group >= 0 ? fill(group, l, k) : -1;
+    EQP__HID group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 
-    EQP__HDF5_CLOSE(group);
-    EQP__FAIL_IF(status < 0, EQP__SAY(message, EQP_ERR_IO, "%s: HDF5 cannot write the group %s", path, name));
+    EQP__FAIL_IF(group < 0 || fill(group, l, k) < 0,
+                 EQP__SAY(message, EQP_ERR_IO, "%s: HDF5 cannot write the group %s", path, name));
     return EQP_OK;
 }
 
@@ -173,19 +168,15 @@ static int create_type(const char *path, hid_t file, const eqp_snapshot_layout *
                        eqp_message *message)
 {
     char name[32];
-    hid_t group;
-    int code = EQP_OK;
 
     snprintf(name, sizeof name, "PartType%d", type);
-    group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    EQP__HID group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     EQP__FAIL_IF(group < 0, EQP__SAY(message, EQP_ERR_IO, "%s: HDF5 cannot make the group %s", path, name));
     for (int c = 0; c < STANDARD + l->ncolumns; c++) {
-        EQP_TRY(
+        EQP__CHECK(
             eqp__hdf5_create_column(path, group, c < STANDARD ? &standard[c] : &l->column[c - STANDARD], n, message));
     }
-done:
-    H5Gclose(group);
-    return code;
+    return EQP_OK;
 }
 
 typedef struct slice {
@@ -204,37 +195,29 @@ struct eqp_snapshot_writer {
 static int write_words(const char *path, hid_t file, const eqp_snapshot_layout *l, eqp_message *message)
 {
     const eqp_column column = {EQP__WORDS, EQP_KIND_UINT64, 1};
-    const void *const data[] = {l->words};
-    hid_t group = H5Gopen2(file, "Equipoise", H5P_DEFAULT);
-    int code = group >= 0 ? EQP_OK : EQP_ERR_IO;
+    EQP__HID group = H5Gopen2(file, "Equipoise", H5P_DEFAULT);
 
-    EQP_TRY(code);
-    EQP_TRY(eqp__hdf5_create_column(path, group, &column, l->nwords, message));
-    EQP_TRY(eqp__hdf5_write_column(path, group, &column, 0, l->nwords, 1.0, data, message));
-done:
-    EQP__HDF5_CLOSE(group);
-    return code;
+    EQP__FAIL_IF(group < 0, EQP_ERR_IO);
+    EQP__CHECK(eqp__hdf5_create_column(path, group, &column, l->nwords, message));
+    return eqp__hdf5_write_column(path, group, &column, 0, l->nwords, 1, (const void *const[]){l->words}, message);
 }
 
 static int create_file(const eqp_snapshot_writer *w, int k, eqp_message *message)
 {
     const eqp_snapshot_layout *l = &w->layout;
     eqp__hdf5_output *out = &w->file[k];
-    char *name = NULL;
+    EQP__HEAP char *name = NULL;
     int code;
 
-    EQP_TRY(eqp__layout_path(w->path, l, k, &name));
-    EQP_TRY(eqp__hdf5_create(name, out, message));
+    EQP__CHECK(eqp__layout_path(w->path, l, k, &name));
+    EQP__CHECK(eqp__hdf5_create(name, out, message));
     code = fill_group(name, out->file, "Header", l, k, put_header, message);
     for (int t = 0; code == EQP_OK && t < l->ntypes; t++) {
         int64_t n = eqp__layout_first(l, t, k + 1) - eqp__layout_first(l, t, k);
 
         code = n == 0 ? EQP_OK : create_type(name, out->file, l, t, n, message);
     }
-    code = eqp__hdf5_check(out, code, message);
-done:
-    free(name);
-    return code;
+    return eqp__hdf5_check(out, code, message);
 }
 
 bool eqp_snapshot_writable(void)
@@ -247,14 +230,13 @@ int eqp_snapshot_write_begin(const char *path, const eqp_snapshot_layout *given,
 {
     eqp_snapshot_layout known;
     const eqp_snapshot_layout *const layout = eqp__layout_known(given, &known);
-    eqp__hdf5_quiet quiet;
+    EQP__QUIET_HDF5;
     eqp_snapshot_writer *w = NULL;
     int code = eqp__layout_check(path, layout, message);
 
     if (code != EQP_OK || !writer) {
         return code != EQP_OK ? code : EQP_ERR_ARGUMENT;
     }
-    eqp__hdf5_enter(&quiet);
     EQP_TRY(eqp_array_create(&w, 1, sizeof *w));
     w->layout = *layout;
     EQP_TRY(eqp__path_join(path, "", &w->path));
@@ -270,7 +252,6 @@ int eqp_snapshot_write_begin(const char *path, const eqp_snapshot_layout *given,
         EQP_TRY(create_file(w, k, message));
     }
 done:
-    eqp__hdf5_leave(&quiet);
     if (code == EQP_OK) {
         *writer = w;
     } else {
@@ -300,24 +281,23 @@ static int write_further(const eqp_snapshot_writer *w, const char *path, const s
 static int write_ids(const eqp_snapshot_writer *w, const char *path, const slice *s, hid_t group, int64_t row,
                      int64_t n, int64_t done, eqp_message *message)
 {
-    int64_t *id = NULL;
-    int code = EQP_OK;
+    EQP__HEAP int64_t *id = NULL;
 
     if (s->arrays->id) {
         return eqp__hdf5_write_column(path, group, &standard[2], row, n, 1, (const void *const[]){s->arrays->id + done},
                                       message);
     }
-    code = eqp_array_create(&id, n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS, sizeof *id);
-    for (int64_t at = 0; code == EQP_OK && at < n; at += EQP__BLOCK_ROWS) {
+    EQP__CHECK(eqp_array_create(&id, n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS, sizeof *id));
+    for (int64_t at = 0; at < n; at += EQP__BLOCK_ROWS) {
         int64_t now = n - at < EQP__BLOCK_ROWS ? n - at : EQP__BLOCK_ROWS;
 
         for (int64_t i = 0; i < now; i++) {
             id[i] = w->written + done + at + i;
         }
-        code = eqp__hdf5_write_column(path, group, &standard[2], row + at, now, 1, (const void *const[]){id}, message);
+        EQP__CHECK(
+            eqp__hdf5_write_column(path, group, &standard[2], row + at, now, 1, (const void *const[]){id}, message));
     }
-    free(id);
-    return code;
+    return EQP_OK;
 }
 
 /* Writes n particles of one type, from particle `done` of the slice on, to rows from `row` on of file k. */
@@ -331,20 +311,15 @@ static int write_run(const eqp_snapshot_writer *w, int k, const slice *s, int ty
     double factor = eqp__is_cosmological(l->time, l->redshift, l->omega0) ? 1 / sqrt(l->time) : 1;
     const char *path = eqp_output_path(w->file[k].output);
     char name[32];
-    hid_t group;
-    int code;
 
     snprintf(name, sizeof name, "PartType%d", type);
-    group = H5Gopen2(w->file[k].file, name, H5P_DEFAULT);
-    EQP_TRY(group < 0 ? EQP__SAY(message, EQP_ERR_IO, "%s: HDF5 cannot open the group %s", path, name) : EQP_OK);
-    EQP_TRY(eqp__hdf5_write_column(path, group, &standard[0], row, n, 1, x, message));
-    EQP_TRY(eqp__hdf5_write_column(path, group, &standard[1], row, n, factor, v, message));
-    EQP_TRY(write_ids(w, path, s, group, row, n, done, message));
-    EQP_TRY(eqp__hdf5_write_column(path, group, &standard[3], row, n, 1, m, message));
-    code = write_further(w, path, s, group, row, n, done, message);
-done:
-    EQP__HDF5_CLOSE(group);
-    return eqp__hdf5_check(&w->file[k], code, message);
+    EQP__HID group = H5Gopen2(w->file[k].file, name, H5P_DEFAULT);
+    EQP__FAIL_IF(group < 0, EQP__SAY(message, EQP_ERR_IO, "%s: HDF5 cannot open the group %s", path, name));
+    EQP__CHECK(eqp__hdf5_write_column(path, group, &standard[0], row, n, 1, x, message));
+    EQP__CHECK(eqp__hdf5_write_column(path, group, &standard[1], row, n, factor, v, message));
+    EQP__CHECK(write_ids(w, path, s, group, row, n, done, message));
+    EQP__CHECK(eqp__hdf5_write_column(path, group, &standard[3], row, n, 1, m, message));
+    return write_further(w, path, s, group, row, n, done, message);
 }
 
 /* Splits n particles into runs of one type in one file. */
@@ -360,7 +335,8 @@ static int write_runs(const eqp_snapshot_writer *w, const slice *s, int64_t n, e
             int64_t to = end < w->written + n ? end : w->written + n;
 
             if (from < to) {
-                EQP__CHECK(write_run(w, k, s, t, from - start, to - from, from - w->written, message));
+                const int code = write_run(w, k, s, t, from - start, to - from, from - w->written, message);
+                EQP__CHECK(eqp__hdf5_check(&w->file[k], code, message));
             }
             start = end;
         }
@@ -374,7 +350,7 @@ int eqp_snapshot_write_slice(eqp_snapshot_writer *writer, int64_t n, const eqp_s
     eqp_snapshot_arrays known;
     const eqp_snapshot_arrays *const arrays = eqp__arrays_known(given, &known);
     const slice s = {arrays, data};
-    eqp__hdf5_quiet quiet;
+    EQP__QUIET_HDF5;
     int code;
 
     EQP__FAIL_IF(
@@ -383,19 +359,16 @@ int eqp_snapshot_write_slice(eqp_snapshot_writer *writer, int64_t n, const eqp_s
         EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: slice %lld + %lld of %lld particles: out of range, or without data",
                  writer ? writer->path : "", writer ? (long long)writer->written : 0, (long long)n,
                  writer ? (long long)writer->total : 0));
-    eqp__hdf5_enter(&quiet);
     code = write_runs(writer, &s, n, message);
-    eqp__hdf5_leave(&quiet);
     writer->written += code == EQP_OK ? n : 0;
     return eqp__explain(code, writer->path, message);
 }
 
 int eqp_snapshot_write_finish(eqp_snapshot_writer *writer, eqp_message *message)
 {
-    eqp__hdf5_quiet quiet;
+    EQP__QUIET_HDF5;
     int code = EQP_OK;
 
-    eqp__hdf5_enter(&quiet);
     if (!writer || writer->written < writer->total) {
         EQP_TRY(
             EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: fewer particles than were announced", writer ? writer->path : ""));
@@ -415,21 +388,18 @@ int eqp_snapshot_write_finish(eqp_snapshot_writer *writer, eqp_message *message)
         EQP_TRY(eqp__hdf5_commit(&writer->file[k], message));
     }
 done:
-    eqp__hdf5_leave(&quiet);
     eqp_snapshot_write_discard(writer);
     return code;
 }
 
 void eqp_snapshot_write_discard(eqp_snapshot_writer *writer)
 {
-    eqp__hdf5_quiet quiet;
+    EQP__QUIET_HDF5;
 
+    for (int k = 0; writer && k < writer->nfiles; k++) {
+        eqp__hdf5_discard(&writer->file[k]);
+    }
     if (writer) {
-        eqp__hdf5_enter(&quiet);
-        for (int k = 0; k < writer->nfiles; k++) {
-            eqp__hdf5_discard(&writer->file[k]);
-        }
-        eqp__hdf5_leave(&quiet);
         EQP__FREE(writer->file, writer->path, writer);
     }
 }

@@ -355,7 +355,7 @@ static hid_t open_packed(const char *path, int64_t size)
     if (access >= 0 && H5Pset_driver(access, id, &p) >= 0) {
         file = H5Fopen(path, H5F_ACC_RDONLY, access);
     }
-    EQP__HDF5_CLOSE(access);
+    eqp__hdf5_close(&access);
     if (id >= 0) {
         H5FDunregister(id); /* the access properties of an open file keep it */
     }
@@ -364,26 +364,11 @@ static hid_t open_packed(const char *path, int64_t size)
 
 int eqp__hdf5_open_file(const char *path, int64_t size, hid_t *file, eqp_message *message)
 {
-    eqp__source source = {.fd = -1};
-    bool packed;
+    EQP__SOURCE source = {.fd = -1};
 
     EQP__CHECK(eqp__source_open(path, size, &source, message));
-    size = source.size;
-    packed = source.packed;
-    eqp__source_close(&source);
-    *file = packed ? open_packed(path, size) : H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    *file = source.packed ? open_packed(path, source.size) : H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     EQP__FAIL_IF(*file < 0, EQP__SAY(message, EQP_ERR_FORMAT,
                                      "%s: HDF5 cannot open it: truncated, damaged or being written", path));
     return EQP_OK;
-}
-
-/* HDF5 1.10 releases the driver before the driver closes the file, so the access properties are closed last. */
-void eqp__hdf5_close_file(hid_t file)
-{
-    hid_t access = file >= 0 ? H5Fget_access_plist(file) : -1;
-
-    if (file >= 0) {
-        H5Fclose(file);
-    }
-    EQP__HDF5_CLOSE(access);
 }

@@ -81,13 +81,11 @@ void eqp__hdf5_name(hid_t at, size_t size, char *name)
 
 int eqp__hdf5_open_group(const char *path, hid_t at, const char *name, hid_t *group, eqp_message *message)
 {
-    htri_t there = H5Lexists(at, name, H5P_DEFAULT);
-    hid_t access, opened;
+    const htri_t there = H5Lexists(at, name, H5P_DEFAULT);
+    EQP__HID access = there > 0 ? access_within(H5P_GROUP_ACCESS) : -1;
+    const hid_t opened = access >= 0 ? H5Gopen2(at, name, access) : -1;
 
     EQP__FAIL_IF(there == 0, EQP_ERR_UNKNOWN);
-    access = there > 0 ? access_within(H5P_GROUP_ACCESS) : -1;
-    opened = access >= 0 ? H5Gopen2(at, name, access) : -1;
-    EQP__HDF5_CLOSE(access);
     if (opened < 0) {
         char what[WORDS] = "is damaged, or is no group";
 
@@ -173,19 +171,18 @@ static const char *is_not_stored(hid_t dataset, hid_t properties, hid_t space, i
 /* True if the first chunk was written without this optional filter. */
 static bool is_skipped(hid_t dataset, int filter)
 {
-    hid_t space = H5Dget_space(dataset);
+    EQP__HID space = H5Dget_space(dataset);
     hsize_t offset[H5S_MAX_RANK], bytes;
     haddr_t address;
     unsigned mask = 0;
-    bool known = space >= 0 && H5Dget_chunk_info(dataset, space, 0, offset, &mask, &address, &bytes) >= 0;
 
-    EQP__HDF5_CLOSE(space);
-    return known && (mask >> filter & 1) != 0;
+    return space >= 0 && H5Dget_chunk_info(dataset, space, 0, offset, &mask, &address, &bytes) >= 0 &&
+           (mask >> filter & 1) != 0;
 }
 
 bool eqp__hdf5_lacks_filter(hid_t dataset, size_t size, char *what)
 {
-    hid_t properties = H5Dget_create_plist(dataset);
+    EQP__HID properties = H5Dget_create_plist(dataset);
     int nfilters = properties >= 0 ? H5Pget_nfilters(properties) : 0;
     bool lacks = false;
 
@@ -208,51 +205,36 @@ bool eqp__hdf5_lacks_filter(hid_t dataset, size_t size, char *what)
                      (int)filter, name[0] ? " (" : "", name, name[0] ? ")" : "");
         }
     }
-    EQP__HDF5_CLOSE(properties);
     return lacks;
 }
 
 /* Virtual datasets are detected first: asking for their shape can open other files. */
 static const char *what_is_wrong(hid_t dataset, H5T_class_t class, int64_t rows, int width)
 {
-    hid_t properties = H5Dget_create_plist(dataset), space = -1, type = -1;
-    H5D_layout_t layout = properties >= 0 ? H5Pget_layout(properties) : H5D_LAYOUT_ERROR;
+    EQP__HID properties = H5Dget_create_plist(dataset);
+    const H5D_layout_t layout = properties >= 0 ? H5Pget_layout(properties) : H5D_LAYOUT_ERROR;
     hsize_t dimension[MOST_DIMENSIONS] = {0, 1};
-    const char *wrong = NULL;
-    int ndims;
 
-    if (layout != H5D_CONTIGUOUS && layout != H5D_COMPACT && layout != H5D_CHUNKED) {
-        wrong = layout == H5D_LAYOUT_ERROR ? "is damaged" : elsewhere;
-        goto done;
-    }
-    if (H5Pget_external_count(properties) != 0) {
-        wrong = elsewhere;
-        goto done;
-    }
-    space = H5Dget_space(dataset);
-    type = H5Dget_type(dataset);
-    ndims = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
-    if (space < 0 || type < 0) {
-        wrong = "is damaged";
-    } else if (H5Tget_class(type) != class) {
-        wrong = class == H5T_FLOAT ? "is not of floating-point numbers" : "is not of integers";
-    } else if (H5Tget_size(type) > MOST_NUMBER_BYTES) {
-        wrong = "has numbers of more than 16 bytes";
-    } else if (ndims < 1 || ndims > MOST_DIMENSIONS || H5Sget_simple_extent_dims(space, dimension, NULL) < 0 ||
-               dimension[0] != (hsize_t)rows || dimension[1] != (hsize_t)width) {
-        wrong = "has another shape than the header says";
-    } else if (rows > 0) {
-        wrong = is_not_stored(dataset, properties, space, ndims, dimension, H5Tget_size(type));
-    }
-done:
-    EQP__HDF5_CLOSE(type, space, properties);
-    return wrong;
+    EQP__FAIL_IF(layout == H5D_LAYOUT_ERROR, "is damaged");
+    EQP__FAIL_IF((layout != H5D_CONTIGUOUS && layout != H5D_COMPACT && layout != H5D_CHUNKED) ||
+                     H5Pget_external_count(properties) != 0,
+                 elsewhere);
+    EQP__HID space = H5Dget_space(dataset), type = H5Dget_type(dataset);
+    const int ndims = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
+    EQP__FAIL_IF(space < 0 || type < 0, "is damaged");
+    EQP__FAIL_IF(H5Tget_class(type) != class,
+                 class == H5T_FLOAT ? "is not of floating-point numbers" : "is not of integers");
+    EQP__FAIL_IF(H5Tget_size(type) > MOST_NUMBER_BYTES, "has numbers of more than 16 bytes");
+    EQP__FAIL_IF(ndims < 1 || ndims > MOST_DIMENSIONS || H5Sget_simple_extent_dims(space, dimension, NULL) < 0 ||
+                     dimension[0] != (hsize_t)rows || dimension[1] != (hsize_t)width,
+                 "has another shape than the header says");
+    return rows > 0 ? is_not_stored(dataset, properties, space, ndims, dimension, H5Tget_size(type)) : NULL;
 }
 
 /* The cache must hold a chunk, whose size is known only once the dataset is open. */
 static hid_t reopen_with_cache(hid_t group, const char *name, hid_t dataset)
 {
-    hid_t properties = H5Dget_create_plist(dataset), type = H5Dget_type(dataset), access = -1;
+    EQP__HID properties = H5Dget_create_plist(dataset), type = H5Dget_type(dataset), access = -1;
     hsize_t chunk[MOST_DIMENSIONS] = {1, 1}, bytes = 0;
 
     if (properties >= 0 && type >= 0 && H5Pget_layout(properties) == H5D_CHUNKED &&
@@ -266,16 +248,14 @@ static hid_t reopen_with_cache(hid_t group, const char *name, hid_t dataset)
             dataset = H5Dopen2(group, name, access);
         }
     }
-    EQP__HDF5_CLOSE(access, type, properties);
     return dataset;
 }
 
 hid_t eqp__hdf5_open_within(hid_t group, const char *name)
 {
-    hid_t access = access_within(H5P_DATASET_ACCESS), opened = access >= 0 ? H5Dopen2(group, name, access) : -1;
+    EQP__HID access = access_within(H5P_DATASET_ACCESS);
 
-    EQP__HDF5_CLOSE(access);
-    return opened;
+    return access >= 0 ? H5Dopen2(group, name, access) : -1;
 }
 
 int eqp__hdf5_open_column(const char *path, hid_t group, const char *name, H5T_class_t class, int64_t rows, int width,
@@ -299,7 +279,7 @@ int eqp__hdf5_open_column(const char *path, hid_t group, const char *name, H5T_c
         }
         eqp__hdf5_name(group, sizeof where, where);
         eqp_message_set(message, "%s: dataset %s/%s %s", path, where, name, wrong);
-        EQP__HDF5_CLOSE(opened);
+        eqp__hdf5_close(&opened);
         return EQP_ERR_FORMAT;
     }
     *dataset = opened;
@@ -308,10 +288,9 @@ int eqp__hdf5_open_column(const char *path, hid_t group, const char *name, H5T_c
 
 bool eqp__hdf5_is_packed_beyond_belief(hid_t dataset, int64_t numbers)
 {
-    hid_t type = H5Dget_type(dataset);
-    hsize_t bytes = type >= 0 ? (hsize_t)numbers * H5Tget_size(type) : 0;
+    EQP__HID type = H5Dget_type(dataset);
+    const hsize_t bytes = type >= 0 ? (hsize_t)numbers * H5Tget_size(type) : 0;
 
-    EQP__HDF5_CLOSE(type);
     return bytes > SMALL_CHUNK && bytes / MOST_COMPRESSION > H5Dget_storage_size(dataset);
 }
 
@@ -320,30 +299,22 @@ bool eqp__hdf5_is_packed_beyond_belief(hid_t dataset, int64_t numbers)
 
 enum { MOST_PIECES = 4096, NAME_BYTES = 1024 };
 
-static int join(const char *path, size_t folder, const char *name, char **piece)
-{
-    EQP__CHECK(eqp_array_create(piece, (int64_t)(folder + strlen(name)) + 1, 1));
-    memcpy(*piece, path, folder);
-    strcpy(*piece + folder, name);
-    return EQP_OK;
-}
-
 /* Path of the piece `name` relative to the folder of `path`; if that does not exist, its last component in that folder.
  * Owned by the caller. */
 static int beside(const char *path, const char *name, char **piece)
 {
-    const char *slash = strrchr(path, '/'), *last = strrchr(name, '/');
-    const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    const char *last = strrchr(name, '/');
+    const size_t folder = (size_t)(eqp__base_name(path) - path);
+    char *joined = NULL;
 
-    if (last && name[0] != '/' && !strstr(name, "..")) {
-        EQP__CHECK(join(path, folder, name, piece));
-        if (access(*piece, F_OK) == 0) {
-            return EQP_OK;
-        }
-        free(*piece);
-        *piece = NULL;
+    EQP__CHECK(eqp_array_create(&joined, (int64_t)(folder + strlen(name)) + 1, 1));
+    memcpy(joined, path, folder);
+    strcpy(joined + folder, name);
+    if (last && (name[0] == '/' || strstr(name, "..") || access(joined, F_OK) != 0)) {
+        strcpy(joined + folder, last + 1);
     }
-    return join(path, folder, last ? last + 1 : name, piece);
+    *piece = joined;
+    return EQP_OK;
 }
 
 /* Types usually have the same pieces in the same order, so `guess` is looked at first. */
@@ -359,8 +330,7 @@ static bool is_known(const eqp__pieces *pieces, int64_t guess, const char *piece
 
 static int add_piece(const char *path, const char *name, int64_t guess, eqp__pieces *pieces, eqp_message *message)
 {
-    char *piece = NULL;
-    int code = EQP_OK;
+    EQP__HEAP char *piece = NULL;
 
     /* "." is the file itself; "%b" is replaced by a running number. */
     EQP__FAIL_IF(
@@ -368,53 +338,44 @@ static int add_piece(const char *path, const char *name, int64_t guess, eqp__pie
         EQP__SAY(message, EQP_ERR_FORMAT,
                  "%s: is a virtual file over '%s', which is not the name of a piece: give the pieces themselves", path,
                  name));
-    EQP_TRY(beside(path, name, &piece));
+    EQP__CHECK(beside(path, name, &piece));
     if (!is_known(pieces, guess, piece)) {
-        EQP_TRY(pieces->n < MOST_PIECES
-                    ? EQP_OK
-                    : EQP__SAY(message, EQP_ERR_FORMAT, "%s: is a virtual file over more than %d pieces", path,
-                               MOST_PIECES));
-        EQP_TRY(eqp_array_reserve(&pieces->path, &pieces->capacity, pieces->n + 1, sizeof *pieces->path));
+        EQP__FAIL_IF(
+            pieces->n == MOST_PIECES,
+            EQP__SAY(message, EQP_ERR_FORMAT, "%s: is a virtual file over more than %d pieces", path, MOST_PIECES));
+        EQP__CHECK(eqp_array_reserve(&pieces->path, &pieces->capacity, pieces->n + 1, sizeof *pieces->path));
         pieces->path[pieces->n++] = piece;
         piece = NULL;
     }
-done:
-    free(piece);
-    return code;
+    return EQP_OK;
 }
 
 bool eqp__hdf5_is_virtual(hid_t dataset)
 {
-    hid_t properties = H5Dget_create_plist(dataset);
-    bool is = properties >= 0 && H5Pget_layout(properties) == H5D_VIRTUAL;
+    EQP__HID properties = H5Dget_create_plist(dataset);
 
-    EQP__HDF5_CLOSE(properties);
-    return is;
+    return properties >= 0 && H5Pget_layout(properties) == H5D_VIRTUAL;
 }
 
 int eqp__hdf5_find_pieces(const char *path, hid_t dataset, const char *name, eqp__pieces *pieces, eqp_message *message)
 {
-    hid_t properties = H5Dget_create_plist(dataset);
+    EQP__HID properties = H5Dget_create_plist(dataset);
     size_t count = 0;
-    int rc = EQP_OK;
 
     if (properties < 0 || H5Pget_virtual_count(properties, &count) < 0) {
         count = 0;
     }
-    for (size_t i = 0; rc == EQP_OK && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         char file[NAME_BYTES], source[NAME_BYTES];
         ssize_t length = H5Pget_virtual_filename(properties, i, file, sizeof file);
         ssize_t more = H5Pget_virtual_dsetname(properties, i, source, sizeof source);
 
-        if (length < 0 || length >= NAME_BYTES || more < 0 || more >= NAME_BYTES ||
-            strcmp(source[0] == '/' ? source + 1 : source, name) != 0) {
-            eqp_message_set(message, "%s: is a virtual file, but piece %zu of %s is not of that name: give the pieces",
-                            path, i, name);
-            rc = EQP_ERR_FORMAT;
-        } else {
-            rc = add_piece(path, file, (int64_t)i, pieces, message);
-        }
+        EQP__FAIL_IF(length < 0 || length >= NAME_BYTES || more < 0 || more >= NAME_BYTES ||
+                         strcmp(source[0] == '/' ? source + 1 : source, name) != 0,
+                     EQP__SAY(message, EQP_ERR_FORMAT,
+                              "%s: is a virtual file, but piece %zu of %s is not of that name: give the pieces", path,
+                              i, name));
+        EQP__CHECK(add_piece(path, file, (int64_t)i, pieces, message));
     }
-    EQP__HDF5_CLOSE(properties);
-    return rc;
+    return EQP_OK;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "io/hdf5_util.h"
 
+#include "base/internal.h"
+
 #include <equipoise/more/base.h>
 
 #include <stdio.h>
@@ -8,10 +10,13 @@
 
 enum { MOST_DIMENSIONS = 2, MOST_NUMBERS = 4096, MOST_NUMBER_BYTES = 16 };
 
-void eqp__hdf5_enter(eqp__hdf5_quiet *quiet)
+eqp__hdf5_quiet eqp__hdf5_enter(void)
 {
-    quiet->known = H5Eget_auto2(H5E_DEFAULT, &quiet->print, &quiet->user) >= 0;
+    eqp__hdf5_quiet quiet = {.known = false};
+
+    quiet.known = H5Eget_auto2(H5E_DEFAULT, &quiet.print, &quiet.user) >= 0;
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    return quiet;
 }
 
 void eqp__hdf5_leave(const eqp__hdf5_quiet *quiet)
@@ -21,12 +26,17 @@ void eqp__hdf5_leave(const eqp__hdf5_quiet *quiet)
     }
 }
 
-void eqp__hdf5_close(const hid_t *id, size_t n)
+/* HDF5 1.10 releases the driver before the driver closes the file, so a file's access properties are closed last. */
+void eqp__hdf5_close(const hid_t *id)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (id[i] >= 0) {
-            (void)(H5Iget_type(id[i]) == H5I_DATASET ? H5Dclose(id[i]) : H5Idec_ref(id[i]));
-        }
+    const H5I_type_t type = *id >= 0 ? H5Iget_type(*id) : H5I_BADID;
+    const hid_t access = type == H5I_FILE ? H5Fget_access_plist(*id) : -1;
+
+    if (*id >= 0) {
+        (void)(type == H5I_FILE ? H5Fclose(*id) : type == H5I_DATASET ? H5Dclose(*id) : H5Idec_ref(*id));
+    }
+    if (access >= 0) {
+        H5Pclose(access);
     }
 }
 
@@ -58,46 +68,35 @@ static int bad_length(const char *path, hid_t at, const char *name, hid_t space,
 static int get_numbers(const char *path, hid_t at, const char *name, bool integers, int count, int n, void *number,
                        int *found, eqp_message *message)
 {
-    hid_t attribute = -1, type = -1, space = -1, integer;
-    hssize_t points;
-    htri_t there = H5Aexists(at, name);
-    H5T_class_t class;
-    int64_t *all = NULL;
+    const htri_t there = H5Aexists(at, name);
+    EQP__HID attribute = there > 0 ? H5Aopen(at, name, H5P_DEFAULT) : -1;
+    EQP__HID type = attribute >= 0 ? H5Aget_type(attribute) : -1;
+    EQP__HID space = attribute >= 0 ? H5Aget_space(attribute) : -1;
+    const H5T_class_t class = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
+    const hssize_t points = space >= 0 ? H5Sget_simple_extent_npoints(space) : 0;
+    EQP__HEAP int64_t *all = NULL;
     const char *wrong;
-    int code;
 
-    if (there <= 0) {
-        return there == 0 ? EQP_ERR_UNKNOWN : bad_attribute(path, at, name, "is damaged", message);
-    }
-    attribute = H5Aopen(at, name, H5P_DEFAULT);
-    type = attribute >= 0 ? H5Aget_type(attribute) : -1;
-    space = attribute >= 0 ? H5Aget_space(attribute) : -1;
-    class = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
-    points = space >= 0 ? H5Sget_simple_extent_npoints(space) : 0;
+    EQP__FAIL_IF(there == 0, EQP_ERR_UNKNOWN);
     wrong = type < 0 || space < 0 ? "is damaged"
             : class != H5T_INTEGER && (integers || class != H5T_FLOAT)
                 ? (integers ? "is not of integers" : "is not of numbers")
             : H5Tget_size(type) > MOST_NUMBER_BYTES ? "has numbers of more than 16 bytes"
                                                     : NULL;
-    EQP_TRY(wrong ? bad_attribute(path, at, name, wrong, message) : EQP_OK);
-    if (points < 1 || (count > 0 && points != count) || points > MOST_NUMBERS ||
-        (count == EQP__HDF5_ARRAY && H5Sget_simple_extent_type(space) == H5S_SCALAR)) {
-        EQP_TRY(bad_length(path, at, name, space, count, message));
-    }
-    EQP_TRY(eqp_array_create(&all, points, sizeof *all));
+    EQP__FAIL_IF(wrong, bad_attribute(path, at, name, wrong, message));
+    EQP__FAIL_IF(points < 1 || (count > 0 && points != count) || points > MOST_NUMBERS ||
+                     (count == EQP__HDF5_ARRAY && H5Sget_simple_extent_type(space) == H5S_SCALAR),
+                 bad_length(path, at, name, space, count, message));
+    EQP__CHECK(eqp_array_create(&all, points, sizeof *all));
     /* HDF5 clips numbers that do not fit. Integers read with their own sign keep their bits. */
-    integer = H5Tget_sign(type) == H5T_SGN_NONE ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
-    if (H5Aread(attribute, integers ? integer : H5T_NATIVE_DOUBLE, all) < 0) {
-        EQP_TRY(bad_attribute(path, at, name, "is damaged", message));
-    }
+    const hid_t integer = H5Tget_sign(type) == H5T_SGN_NONE ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
+    EQP__FAIL_IF(H5Aread(attribute, integers ? integer : H5T_NATIVE_DOUBLE, all) < 0,
+                 bad_attribute(path, at, name, "is damaged", message));
     memcpy(number, all, (size_t)(points < n ? points : n) * sizeof *all);
     if (found) {
         *found = (int)points;
     }
-done:
-    free(all);
-    EQP__HDF5_CLOSE(space, type, attribute);
-    return code;
+    return EQP_OK;
 }
 
 int eqp__hdf5_get_reals(const char *path, hid_t at, const char *name, int count, int n, double *number,
@@ -122,14 +121,13 @@ static int transfer(hid_t dataset, hid_t space, eqp_kind kind, int width, int64_
                     void *buffer)
 {
     hsize_t start[MOST_DIMENSIONS] = {(hsize_t)first, 0}, count[MOST_DIMENSIONS] = {(hsize_t)now, (hsize_t)width};
-    hid_t memory = H5Screate_simple(H5Sget_simple_extent_ndims(space), count, NULL);
+    EQP__HID memory = H5Screate_simple(H5Sget_simple_extent_ndims(space), count, NULL);
     herr_t status = -1;
 
     if (memory >= 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0) {
         status = write ? H5Dwrite(dataset, memory_type(kind), memory, space, H5P_DEFAULT, buffer)
                        : H5Dread(dataset, memory_type(kind), memory, space, H5P_DEFAULT, buffer);
     }
-    EQP__HDF5_CLOSE(memory);
     return status < 0 ? EQP_ERR_IO : EQP_OK;
 }
 
@@ -159,12 +157,12 @@ static int transfer_rows(hid_t dataset, eqp_kind kind, int width, int64_t first,
                          void *const *data, bool write)
 {
     const int64_t most = n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS;
-    hid_t space = H5Dget_space(dataset);
-    int ndims = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1, code;
-    uint64_t *buffer = NULL;
+    EQP__HID space = H5Dget_space(dataset);
+    const int ndims = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
+    EQP__HEAP uint64_t *buffer = NULL;
 
-    EQP_TRY(eqp_array_create(&buffer, most * width, sizeof *buffer));
-    EQP_TRY(ndims < 1 || ndims > MOST_DIMENSIONS ? EQP_ERR_IO : EQP_OK);
+    EQP__CHECK(eqp_array_create(&buffer, most * width, sizeof *buffer));
+    EQP__FAIL_IF(ndims < 1 || ndims > MOST_DIMENSIONS, EQP_ERR_IO);
     for (int64_t done = 0; done < n; done += most) {
         int64_t now = n - done < most ? n - done : most;
 
@@ -173,17 +171,14 @@ static int transfer_rows(hid_t dataset, eqp_kind kind, int width, int64_t first,
                 interleave(buffer + c, now, width, (const uint64_t *)data[c] + done, factor);
             }
         }
-        EQP_TRY(transfer(dataset, space, kind, width, first + done, now, write, buffer));
+        EQP__CHECK(transfer(dataset, space, kind, width, first + done, now, write, buffer));
         for (int c = 0; !write && c < width; c++) {
             if (data[c]) {
                 separate(buffer + c, now, width, (uint64_t *)data[c] + done);
             }
         }
     }
-done:
-    free(buffer);
-    EQP__HDF5_CLOSE(space);
-    return code;
+    return EQP_OK;
 }
 
 int eqp__hdf5_read_rows(hid_t dataset, eqp_kind kind, int width, int64_t first, int64_t n, void *const *data)

@@ -16,13 +16,15 @@ typedef struct eqp__hdf5_quiet {
     bool known;
 } eqp__hdf5_quiet;
 
-void eqp__hdf5_enter(eqp__hdf5_quiet *quiet);
+eqp__hdf5_quiet eqp__hdf5_enter(void);
 void eqp__hdf5_leave(const eqp__hdf5_quiet *quiet);
+/* HDF5 prints nothing up to the end of the block. */
+#define EQP__QUIET_HDF5 EQP__AT_END(eqp__hdf5_leave) const eqp__hdf5_quiet quiet_hdf5 = eqp__hdf5_enter()
 
-/* Closes groups, datasets, attributes, types, spaces and properties; -1: none. */
-#define EQP__HDF5_CLOSE(...)                                                                                           \
-    eqp__hdf5_close((const hid_t[]){__VA_ARGS__}, sizeof((hid_t[]){__VA_ARGS__}) / sizeof(hid_t))
-void eqp__hdf5_close(const hid_t *id, size_t n);
+/* Closes a file, group, dataset, attribute, type, space or properties; -1: none. EQP__HID id = ...: at the end of the
+ * block. */
+void eqp__hdf5_close(const hid_t *id);
+#define EQP__HID EQP__AT_END(eqp__hdf5_close) hid_t
 
 /* Reads the first n of `count` numbers of an attribute. count 0: any count from 1 on; EQP__HDF5_ARRAY: any count, but
  * no scalar. EQP_ERR_UNKNOWN, without message, if it is missing; EQP_ERR_FORMAT for another class or shape. */
@@ -35,7 +37,6 @@ int eqp__hdf5_get_integers(const char *path, hid_t at, const char *name, int cou
 
 /* Opens a file for reading, compressed by gzip or not. size: as for eqp__source_open(). */
 int eqp__hdf5_open_file(const char *path, int64_t size, hid_t *file, eqp_message *message);
-void eqp__hdf5_close_file(hid_t file); /* -1 is legal */
 
 /* hdf5_open.c. Opens a group of the same file. EQP_ERR_UNKNOWN, without message, if it is missing. */
 int eqp__hdf5_open_group(const char *path, hid_t at, const char *name, hid_t *group, eqp_message *message);

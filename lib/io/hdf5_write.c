@@ -33,50 +33,39 @@ int eqp__hdf5_check_columns(int n, const eqp_column *column, eqp_message *messag
  * Creation times are not stored: the same data give the same bytes. */
 int eqp__hdf5_create_column(const char *path, hid_t group, const eqp_column *column, int64_t rows, eqp_message *message)
 {
-    static const hid_t none = -1;
-    hsize_t dimension[2] = {(hsize_t)rows, (hsize_t)column->width};
-    hid_t space = H5Screate_simple(column->width > 1 ? 2 : 1, dimension, NULL);
-    hid_t properties = H5Pcreate(H5P_DATASET_CREATE), dataset = none;
-    hid_t type = column->kind == EQP_KIND_DOUBLE  ? H5T_IEEE_F64LE
-                 : column->kind == EQP_KIND_INT64 ? H5T_STD_I64LE
-                                                  : H5T_STD_U64LE;
-    int rc = EQP_OK;
+    const hsize_t dimension[2] = {(hsize_t)rows, (hsize_t)column->width};
+    EQP__HID space = H5Screate_simple(column->width > 1 ? 2 : 1, dimension, NULL);
+    EQP__HID properties = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t type = column->kind == EQP_KIND_DOUBLE  ? H5T_IEEE_F64LE
+                       : column->kind == EQP_KIND_INT64 ? H5T_STD_I64LE
+                                                        : H5T_STD_U64LE;
+    const bool good = space >= 0 && properties >= 0 && H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY) >= 0 &&
+                      H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER) >= 0 &&
+                      H5Pset_obj_track_times(properties, false) >= 0;
+    const hid_t dataset =
+        good ? H5Dcreate2(group, column->name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT) : -1;
 
-    if (space >= 0 && properties >= 0 && H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY) >= 0 &&
-        H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER) >= 0 && H5Pset_obj_track_times(properties, false) >= 0) {
-        dataset = H5Dcreate2(group, column->name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
-    }
-    if (dataset < 0 || H5Dclose(dataset) < 0) {
-        rc = cannot(path, "make a dataset", message);
-    }
-    EQP__HDF5_CLOSE(properties, space);
-    return rc;
+    return dataset < 0 || H5Dclose(dataset) < 0 ? cannot(path, "make a dataset", message) : EQP_OK;
 }
 
 int eqp__hdf5_write_column(const char *path, hid_t group, const eqp_column *column, int64_t first, int64_t n,
                            double factor, const void *const *data, eqp_message *message)
 {
-    hid_t dataset = H5Dopen2(group, column->name, H5P_DEFAULT), space = dataset >= 0 ? H5Dget_space(dataset) : -1;
-    hssize_t points = space >= 0 ? H5Sget_simple_extent_npoints(space) : -1;
-    int rc = EQP_OK;
+    const hid_t dataset = H5Dopen2(group, column->name, H5P_DEFAULT);
+    EQP__HID space = dataset >= 0 ? H5Dget_space(dataset) : -1;
+    const hssize_t points = space >= 0 ? H5Sget_simple_extent_npoints(space) : -1, rows = points / column->width;
+    int rc;
 
     if (points < 0) {
         rc = cannot(path, "open a dataset", message);
-    } else if (first < 0 || n < 0 || first > points / column->width || n > points / column->width - first) {
-        eqp_message_set(message, "%s: rows %lld + %lld are not all in dataset %s of %lld", path, (long long)first,
-                        (long long)n, column->name, (long long)(points / column->width));
-        rc = EQP_ERR_ARGUMENT;
+    } else if (first < 0 || n < 0 || first > rows || n > rows - first) {
+        rc = EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: rows %lld + %lld are not all in dataset %s of %lld", path,
+                      (long long)first, (long long)n, column->name, (long long)rows);
     } else {
         rc = eqp__hdf5_write_rows(dataset, column->kind, column->width, first, n, factor, data);
-        if (rc == EQP_ERR_IO) {
-            cannot(path, "write a dataset", message);
-        }
+        rc = rc == EQP_ERR_IO ? cannot(path, "write a dataset", message) : rc;
     }
-    EQP__HDF5_CLOSE(space);
-    if (dataset >= 0 && H5Dclose(dataset) < 0 && rc == EQP_OK) {
-        rc = cannot(path, "write a dataset", message);
-    }
-    return rc;
+    return dataset >= 0 && H5Dclose(dataset) < 0 && rc == EQP_OK ? cannot(path, "write a dataset", message) : rc;
 }
 
 struct eqp_table_writer {
@@ -89,13 +78,12 @@ struct eqp_table_writer {
 int eqp_table_write_begin(const char *path, int64_t rows, int ncolumns, const eqp_column *column,
                           eqp_table_writer **writer, eqp_message *message)
 {
-    eqp__hdf5_quiet quiet;
+    EQP__QUIET_HDF5;
     eqp_table_writer *w = NULL;
     int code;
 
     EQP__FAIL_IF(!path || rows < 0 || rows > EQP__MOST_PARTICLES || ncolumns < 1 || !column || !writer,
                  EQP__SAY(message, EQP_ERR_ARGUMENT, "a table needs a name, columns and a number of rows"));
-    eqp__hdf5_enter(&quiet);
     EQP_TRY(eqp__hdf5_check_columns(ncolumns, column, message));
     EQP_TRY(eqp_array_create(&w, 1, sizeof *w));
     w->out.file = w->out.driver = -1;
@@ -109,7 +97,6 @@ int eqp_table_write_begin(const char *path, int64_t rows, int ncolumns, const eq
     }
     code = eqp__hdf5_check(&w->out, code, message);
 done:
-    eqp__hdf5_leave(&quiet);
     if (code == EQP_OK) {
         *writer = w;
     } else {
@@ -120,49 +107,39 @@ done:
 
 int eqp_table_write_rows(eqp_table_writer *writer, int64_t n, const void *const *data, eqp_message *message)
 {
-    eqp__hdf5_quiet quiet;
+    EQP__QUIET_HDF5;
     const char *path = writer ? eqp_output_path(writer->out.output) : "";
     int code = EQP_OK;
 
     EQP__FAIL_IF(!writer || n < 0 || n > writer->rows - writer->written || !data,
                  EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: more rows than were announced, or none", path));
-    eqp__hdf5_enter(&quiet);
     for (int c = 0, at = 0; code == EQP_OK && c < writer->ncolumns; at += writer->column[c++].width) {
         code = eqp__hdf5_write_column(path, writer->out.file, &writer->column[c], writer->written, n, 1, data + at,
                                       message);
     }
     code = eqp__hdf5_check(&writer->out, code, message);
-    eqp__hdf5_leave(&quiet);
     writer->written += code == EQP_OK ? n : 0;
     return eqp__explain(code, path, message);
 }
 
 int eqp_table_write_finish(eqp_table_writer *writer, eqp_message *message)
 {
-    eqp__hdf5_quiet quiet;
-    int code = EQP_OK;
+    EQP__QUIET_HDF5;
+    const bool whole = writer && writer->written == writer->rows;
+    const int code = whole ? eqp__hdf5_commit(&writer->out, message)
+                           : EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: fewer rows than were announced",
+                                      writer ? eqp_output_path(writer->out.output) : "");
 
-    if (!writer || writer->written < writer->rows) {
-        eqp_message_set(message, "%s: fewer rows than were announced",
-                        writer ? eqp_output_path(writer->out.output) : "");
-        code = EQP_ERR_ARGUMENT;
-    } else {
-        eqp__hdf5_enter(&quiet);
-        code = eqp__hdf5_commit(&writer->out, message);
-        eqp__hdf5_leave(&quiet);
-    }
     eqp_table_write_discard(writer);
     return code;
 }
 
 void eqp_table_write_discard(eqp_table_writer *writer)
 {
-    eqp__hdf5_quiet quiet;
+    EQP__QUIET_HDF5;
 
     if (writer) {
-        eqp__hdf5_enter(&quiet);
         eqp__hdf5_discard(&writer->out);
-        eqp__hdf5_leave(&quiet);
         EQP__FREE(writer->column, writer);
     }
 }

@@ -10,7 +10,19 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Calls a function with the address of the variable at the end of its block, as GCC and clang can. */
+#define EQP__AT_END(function) __attribute__((cleanup(function), unused))
+
+static inline void eqp__free_at(void *pointer)
+{
+    free(*(void **)pointer);
+}
+
+/* EQP__HEAP double *x = NULL; frees x at the end of the block. */
+#define EQP__HEAP EQP__AT_END(eqp__free_at)
 
 /* Limit of particles in one file; counts are checked against it before any arithmetic. */
 #define EQP__MOST_PARTICLES ((int64_t)1 << 48)
@@ -63,6 +75,7 @@ typedef struct eqp__source {
 int eqp__source_open(const char *path, int64_t size, eqp__source *source, eqp_message *message);
 int eqp__source_read(const eqp__source *source, void *to, size_t bytes, int64_t offset, eqp_message *message);
 void eqp__source_close(eqp__source *source);
+#define EQP__SOURCE EQP__AT_END(eqp__source_close) eqp__source
 
 /* A column of numbers in rows of bytes, and the array for it. */
 typedef struct eqp__field {
@@ -206,19 +219,23 @@ typedef struct eqp__c_locale {
     locale_t own, before;
 } eqp__c_locale;
 
-static inline void eqp__c_locale_enter(eqp__c_locale *l)
+static inline eqp__c_locale eqp__c_locale_enter(void)
 {
-    l->own = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    l->before = l->own ? uselocale(l->own) : (locale_t)0;
+    const locale_t own = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+
+    return (eqp__c_locale){own, own ? uselocale(own) : (locale_t)0};
 }
 
-static inline void eqp__c_locale_leave(eqp__c_locale *l)
+static inline void eqp__c_locale_leave(const eqp__c_locale *l)
 {
     if (l->own) {
         uselocale(l->before);
         freelocale(l->own);
     }
 }
+
+/* Numbers have a point up to the end of the block. */
+#define EQP__IN_C_LOCALE EQP__AT_END(eqp__c_locale_leave) const eqp__c_locale in_c_locale = eqp__c_locale_enter()
 
 typedef struct eqp__tipsy {
     bool big; /* big-endian */

@@ -239,6 +239,7 @@ static int check_end(const eqp__lines *l, int nchecksums, const char *first, con
 static int read_statements(eqp__lines *l, eqp_paradis_control *control, int64_t *nignored, eqp_message *ignored,
                            eqp_message *message)
 {
+    EQP__IN_C_LOCALE;
     char first[EQP_PARADIS_NAME] = "";
     int nchecksums = 0;
 
@@ -278,7 +279,6 @@ int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int
     eqp_paradis_control found;
     eqp_message others = {""};
     int64_t nothers = 0;
-    eqp__c_locale c;
     eqp__lines l;
     int rc;
 
@@ -286,9 +286,7 @@ int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int
     EQP__CHECK(eqp__lines_open(path, &l, message));
     found = *control;
     l.keeps = true;
-    eqp__c_locale_enter(&c);
     rc = read_statements(&l, &found, &nothers, &others, message);
-    eqp__c_locale_leave(&c);
     if (rc == EQP_OK && l.text.line == 0) {
         eqp_message_set(message, "%s: is empty", path);
         rc = EQP_ERR_FORMAT;
@@ -502,9 +500,8 @@ static void put_others(FILE *to, const char *prefix, const char *line)
 
 void eqp__control_put(FILE *to, const char *prefix, const eqp_paradis_control *control)
 {
-    eqp__c_locale c;
+    EQP__IN_C_LOCALE;
 
-    eqp__c_locale_enter(&c);
     (void)fprintf(to, "%s#  ParaDiS control parameters, written by Equipoise %s\n", prefix, eqp_version());
     for (int i = 0; i < ROWS; i++) {
         if (i == ROWS - 2 && control->others) { /* the last two rows end the file */
@@ -512,5 +509,4 @@ void eqp__control_put(FILE *to, const char *prefix, const eqp_paradis_control *c
         }
         put_row(to, prefix, control, &table[i]);
     }
-    eqp__c_locale_leave(&c);
 }

@@ -123,12 +123,11 @@ static int check_count(eqp_paradis_reader *r, eqp_message *message)
 int eqp_paradis_open(const char *path, eqp_paradis_reader **reader, eqp_message *message)
 {
     eqp_paradis_reader *r = NULL;
-    eqp__c_locale c;
+    EQP__IN_C_LOCALE;
     char *first = NULL;
     int code;
 
     EQP__FAIL_IF(!path || !reader, EQP__SAY(message, EQP_ERR_ARGUMENT, "a network needs the name of a file"));
-    eqp__c_locale_enter(&c);
     EQP_TRY(eqp_array_create(&r, 1, sizeof *r));
     r->lines.text.source.fd = -1;
     EQP_TRY(find_first(path, &first, &r->base));
@@ -139,7 +138,6 @@ int eqp_paradis_open(const char *path, eqp_paradis_reader **reader, eqp_message 
     *reader = r;
     r = NULL;
 done:
-    eqp__c_locale_leave(&c);
     free(first);
     eqp_paradis_close(r);
     return eqp__explain(code, path, message);
@@ -361,16 +359,14 @@ static int read_block(eqp_paradis_reader *r, int64_t most, eqp_paradis_block *bl
 
 int eqp_paradis_next(eqp_paradis_reader *reader, int64_t most, eqp_paradis_block *block, eqp_message *message)
 {
-    eqp__c_locale c;
+    EQP__IN_C_LOCALE;
     int rc;
 
     EQP__FAIL_IF(!reader || most < 1 || !block,
                  EQP__SAY(message, EQP_ERR_ARGUMENT, "a block of a network has one node or more"));
     EQP__FAIL_IF(reader->failed,
                  EQP__SAY(message, EQP_ERR_STATE, "%s: cannot be read on after an error", reader->base));
-    eqp__c_locale_enter(&c);
     rc = read_block(reader, most, block, message);
-    eqp__c_locale_leave(&c);
     reader->failed = rc != EQP_OK;
     return eqp__explain(rc, reader->base, message);
 }

@@ -32,6 +32,7 @@ static void put_corner(FILE *to, const char *key, const double x[3])
 
 static void put_header(FILE *to, const eqp_paradis_header *h, int64_t ndomains, const double (*domain)[6])
 {
+    EQP__IN_C_LOCALE;
     int64_t geometry[3] = {ndomains, 1, 1};
 
     if (h->geometry[0] >= 1 && h->geometry[1] >= 1 && h->geometry[2] >= 1 &&
@@ -76,7 +77,6 @@ int eqp_paradis_write_begin(const char *path, const eqp_paradis_header *header, 
 {
     eqp_paradis_writer *w = NULL;
     double whole[1][6];
-    eqp__c_locale c;
     int rc = check_begin(path, header, ndomains, domain, message);
 
     EQP__CHECK(rc);
@@ -91,9 +91,7 @@ int eqp_paradis_write_begin(const char *path, const eqp_paradis_header *header, 
     rc = eqp_output_create(path, &w->out, message);
     if (rc == EQP_OK) {
         w->nnodes = header->nnodes;
-        eqp__c_locale_enter(&c);
         put_header(eqp_output_stream(w->out), header, ndomains, domain);
-        eqp__c_locale_leave(&c);
         rc = eqp_output_check(w->out, message);
     }
     if (rc == EQP_OK) {
@@ -168,13 +166,12 @@ int eqp_paradis_write_nodes(eqp_paradis_writer *writer, int64_t n, const eqp_par
                             const eqp_paradis_arm *arm, eqp_message *message)
 {
     EQP_REQUIRE(writer && (node || n == 0));
-    eqp__c_locale c;
+    EQP__IN_C_LOCALE;
     int rc = EQP_OK;
 
     EQP__FAIL_IF(n < 0 || n > writer->nnodes - writer->nwritten,
                  EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: more than the %lld nodes that were announced",
                           eqp_output_path(writer->out), (long long)writer->nnodes));
-    eqp__c_locale_enter(&c);
     for (int64_t i = 0; rc == EQP_OK && i < n; i++) {
         const bool has_arms = node[i].narms > 0, good = !has_arms || (arm && node[i].first_arm >= 0);
         const eqp_paradis_arm *its = has_arms && good ? arm + node[i].first_arm : NULL;
@@ -185,7 +182,6 @@ int eqp_paradis_write_nodes(eqp_paradis_writer *writer, int64_t n, const eqp_par
             rc = eqp_output_check(writer->out, message);
         }
     }
-    eqp__c_locale_leave(&c);
     writer->nwritten += rc == EQP_OK ? n : 0;
     return rc;
 }

@@ -20,41 +20,33 @@ static const eqp__format *const formats[] = {
 
 static int probe_all(const eqp__source *source, const eqp__format **found, eqp_message *message)
 {
-    eqp__probe *probe = NULL;
+    EQP__HEAP eqp__probe *probe = NULL;
     const char *stranger;
-    int code;
 
-    EQP_TRY(eqp_array_create(&probe, 1, sizeof *probe));
+    EQP__CHECK(eqp_array_create(&probe, 1, sizeof *probe));
     probe->source = source;
     probe->size = source->size;
     probe->length = probe->size < (int64_t)sizeof probe->head ? (size_t)probe->size : sizeof probe->head;
-    EQP_TRY(eqp__source_read(source, probe->head, probe->length, 0, message));
+    EQP__CHECK(eqp__source_read(source, probe->head, probe->length, 0, message));
     stranger = eqp__source_stranger(probe->head, probe->length);
     for (int i = 0; !stranger && i < (int)(sizeof formats / sizeof *formats); i++) {
         if (formats[i]->probe(probe)) {
             *found = formats[i];
-            goto done;
+            return EQP_OK;
         }
     }
-    code =
-        EQP__SAY(message, EQP_ERR_FORMAT, "%s: %s", source->path,
-                 stranger ? stranger : "is in no known format (GADGET HDF5, GADGET 1 or 2, TIPSY, text, LAMMPS, XYZ)");
-done:
-    free(probe);
-    return code;
+    return EQP__SAY(message, EQP_ERR_FORMAT, "%s: %s", source->path,
+                    stranger ? stranger
+                             : "is in no known format (GADGET HDF5, GADGET 1 or 2, TIPSY, text, LAMMPS, XYZ)");
 }
 
 static int find_format(const char *path, const eqp__format **found, eqp_message *message)
 {
-    eqp__source source = {.fd = -1};
-    int code;
+    EQP__SOURCE source = {.fd = -1};
 
-    EQP_TRY(eqp__source_open(path, -1, &source, message));
-    EQP_TRY(source.size == 0 ? EQP__SAY(message, EQP_ERR_FORMAT, "%s: is empty", path) : EQP_OK);
-    EQP_TRY(probe_all(&source, found, message));
-done:
-    eqp__source_close(&source);
-    return code;
+    EQP__CHECK(eqp__source_open(path, -1, &source, message));
+    EQP__FAIL_IF(source.size == 0, EQP__SAY(message, EQP_ERR_FORMAT, "%s: is empty", path));
+    return probe_all(&source, found, message);
 }
 
 /* A missing name may be the common part of the names of several files. */

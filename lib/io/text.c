@@ -337,25 +337,22 @@ static void release(void *detail_)
 
 static int load(eqp__file *file, eqp_message *message)
 {
+    EQP__IN_C_LOCALE;
     detail *d = NULL;
-    eqp__c_locale c;
-    eqp__text r;
-    int rc = eqp__text_open(&r, file->path, -1, message);
+    EQP__TEXT r;
+    int code;
 
-    eqp__c_locale_enter(&c);
+    EQP_TRY(eqp__text_open(&r, file->path, -1, message));
     file->size = r.source.size;
-    rc = rc != EQP_OK ? rc : eqp_array_create(&d, 1, sizeof *d);
-    rc = rc != EQP_OK ? rc : load_text(&r, file, d, message);
-    rc = rc != EQP_OK ? rc : eqp__header_check(file, message);
-    if (rc == EQP_OK) {
-        eqp__header_convert_velocity(&file->header, 0, 0);
-        file->detail = d;
-        d = NULL;
-    }
-    eqp__c_locale_leave(&c);
-    eqp__text_close(&r);
+    EQP_TRY(eqp_array_create(&d, 1, sizeof *d));
+    EQP_TRY(load_text(&r, file, d, message));
+    EQP_TRY(eqp__header_check(file, message));
+    eqp__header_convert_velocity(&file->header, 0, 0);
+    file->detail = d;
+    return EQP_OK;
+done:
     release(d);
-    return rc;
+    return code;
 }
 
 /* Turns fractions of the box into positions, and types into masses. */
@@ -409,16 +406,12 @@ static int read_lines(eqp__text *r, const detail *d, int64_t first, int64_t n, c
 static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_snapshot_arrays *to,
                      eqp_message *message)
 {
-    eqp__c_locale c;
-    eqp__text r;
-    int rc = eqp__text_open(&r, file->path, file->size, message);
+    EQP__IN_C_LOCALE;
+    EQP__TEXT r;
 
     (void)type;
-    eqp__c_locale_enter(&c);
-    rc = rc != EQP_OK ? rc : read_lines(&r, file->detail, first, n, to, message);
-    eqp__c_locale_leave(&c);
-    eqp__text_close(&r);
-    return rc;
+    EQP__CHECK(eqp__text_open(&r, file->path, file->size, message));
+    return read_lines(&r, file->detail, first, n, to, message);
 }
 
 const eqp__format eqp__format_text = {

@@ -63,6 +63,7 @@ typedef struct eqp__layout {
 /* text_lines.c. size: as for eqp__source_open(). */
 int eqp__text_open(eqp__text *text, const char *path, int64_t size, eqp_message *message);
 void eqp__text_close(eqp__text *text);
+#define EQP__TEXT EQP__AT_END(eqp__text_close) eqp__text
 /* Fetches more bytes behind those that were not returned; none at the end of the file. */
 int eqp__text_fetch(eqp__text *text, eqp_message *message);
 /* Moves to the line at offset; line: its number, from 0. */

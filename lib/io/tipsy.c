@@ -97,7 +97,7 @@ static int load(eqp__file *file, eqp_message *message)
     unsigned char head[HEADER_BYTES];
     eqp__header *h = &file->header;
     eqp__tipsy *t = NULL;
-    eqp__source source = {.fd = -1};
+    EQP__SOURCE source = {.fd = -1};
     int code;
 
     EQP_TRY(eqp_array_create(&t, 1, sizeof *t));
@@ -120,9 +120,8 @@ static int load(eqp__file *file, eqp_message *message)
     eqp__header_convert_velocity(h, 0, 0);
     EQP_TRY(eqp__header_check(file, message));
     file->detail = t;
-    t = NULL;
+    return EQP_OK;
 done:
-    eqp__source_close(&source);
     free(t);
     return code;
 }
@@ -133,10 +132,11 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
     double *const column[7] = {to->m, to->x, to->y, to->z, to->vx, to->vy, to->vz};
     const eqp__tipsy *t = file->detail;
     eqp__field field[7];
-    eqp__source source = {.fd = -1};
+    EQP__SOURCE source = {.fd = -1};
     int64_t start = t->header_bytes;
-    int bytes, kind, at = 0, rc = eqp__source_open(file->path, file->size, &source, message);
+    int bytes, kind, at = 0;
 
+    EQP__CHECK(eqp__source_open(file->path, file->size, &source, message));
     for (kind = 0; type_of_kind[kind] != type; kind++) {
         start += t->n[kind] * bytes_of(kind, t->place_bytes, t->velocity_bytes);
     }
@@ -144,9 +144,7 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
     for (int c = 0; c < 7; at += field[c++].width) {
         field[c] = (eqp__field){column[c], NULL, at, c == 0 ? 4 : c < 4 ? t->place_bytes : t->velocity_bytes};
     }
-    rc = rc != EQP_OK ? rc : eqp__source_fields(&source, t->big, start + first * bytes, bytes, 7, field, n, message);
-    eqp__source_close(&source);
-    return rc;
+    return eqp__source_fields(&source, t->big, start + first * bytes, bytes, 7, field, n, message);
 }
 
 const eqp__format eqp__format_tipsy = {

@@ -248,7 +248,7 @@ void eqp_vtk_discard(eqp_vtk_writer *writer)
 int eqp_vtk_write_series(const char *path, int64_t nframes, const eqp_vtk_frame *frame, eqp_message *message)
 {
     eqp_output *out;
-    eqp__c_locale c;
+    EQP__IN_C_LOCALE;
 
     EQP__FAIL_IF(!path || nframes < 0 || (nframes > 0 && !frame),
                  EQP__SAY(message, EQP_ERR_ARGUMENT, "a series needs a name and files"));
@@ -258,7 +258,6 @@ int eqp_vtk_write_series(const char *path, int64_t nframes, const eqp_vtk_frame 
                               path, (long long)i));
     }
     EQP__CHECK(eqp_output_create(path, &out, message));
-    eqp__c_locale_enter(&c);
     (void)fputs("<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\">\n<Collection>\n",
                 eqp_output_stream(out));
     for (int64_t i = 0; i < nframes; i++) {
@@ -267,7 +266,6 @@ int eqp_vtk_write_series(const char *path, int64_t nframes, const eqp_vtk_frame 
         (void)fputs("\"/>\n", eqp_output_stream(out));
     }
     (void)fputs("</Collection>\n</VTKFile>\n", eqp_output_stream(out));
-    eqp__c_locale_leave(&c);
     return eqp_output_commit(out, message);
 }
 
