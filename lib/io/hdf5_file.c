@@ -45,6 +45,15 @@ static void note(open_file *f)
     eqp_output_note(f->output, errno);
 }
 
+static herr_t driver_close(H5FD_t *file)
+{
+    open_file *f = (open_file *)file;
+
+    eqp__source_close(&f->source);
+    EQP__FREE(f->path, f->head, f);
+    return 0;
+}
+
 /* The file is open already; the name is for HDF5's messages. */
 static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr_t most)
 {
@@ -57,21 +66,16 @@ static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr
         free(f);
         return NULL;
     }
+    f->source.fd = -1;
     f->output = p->output;
     f->fd = eqp_output_descriptor(p->output);
     if (fstat(f->fd, &status) != 0) {
         note(f);
-        free(f);
+        driver_close(&f->common);
         return NULL;
     }
     f->end = (haddr_t)status.st_size;
     return &f->common;
-}
-
-static herr_t driver_close(H5FD_t *file)
-{
-    free(file);
-    return 0;
 }
 
 static herr_t driver_query(const H5FD_t *file, unsigned long *flags)
@@ -272,15 +276,6 @@ void eqp__hdf5_discard(eqp__hdf5_output *out)
     out->output = NULL;
 }
 
-static herr_t packed_close(H5FD_t *file)
-{
-    open_file *f = (open_file *)file;
-
-    eqp__source_close(&f->source);
-    EQP__FREE(f->path, f->head, f);
-    return 0;
-}
-
 static H5FD_t *packed_open(const char *name, unsigned flags, hid_t access, haddr_t most)
 {
     const properties *p = H5Pget_driver_info(access);
@@ -294,14 +289,14 @@ static H5FD_t *packed_open(const char *name, unsigned flags, hid_t access, haddr
     f->source.fd = -1;
     if (eqp__path_join(name, "", &f->path) != EQP_OK ||
         eqp__source_open(f->path, p->size, &f->source, NULL) != EQP_OK || !f->source.packed) {
-        packed_close(&f->common);
+        driver_close(&f->common);
         return NULL;
     }
     f->end = (haddr_t)f->source.size;
     f->nhead = f->source.size < (int64_t)HEAD_BYTES ? (size_t)f->source.size : HEAD_BYTES;
     if (eqp_array_create(&f->head, (int64_t)f->nhead, 1) != EQP_OK ||
         eqp__source_read(&f->source, f->head, f->nhead, 0, NULL) != EQP_OK) {
-        packed_close(&f->common);
+        driver_close(&f->common);
         return NULL;
     }
     return &f->common;
@@ -343,7 +338,7 @@ static herr_t packed_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_
 }
 
 static const H5FD_class_t packed_driver = {
-    DRIVER(601, "equipoise-gzip"), .open = packed_open, .close = packed_close,
+    DRIVER(601, "equipoise-gzip"), .open = packed_open, .close = driver_close,
     .query = packed_query,         .read = packed_read, .write = packed_write,
 };
 

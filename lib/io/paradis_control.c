@@ -20,11 +20,11 @@
 
 typedef enum kind {
     HEADING, /* of a group, in written files */
-    INT,     /* int */
+    NAME,    /* char [EQP_PARADIS_NAME] */
+    INT,     /* int; from here on numbers */
     LONG,    /* int64_t */
     REAL,    /* double */
-    DERIVED, /* double; NaN or, in a file, 0 (not Ecore) and below: follows from other parameters */
-    NAME     /* char [EQP_PARADIS_NAME] */
+    DERIVED  /* double; NaN or, in a file, 0 (not Ecore) and below: follows from other parameters */
 } kind;
 
 typedef struct row {
@@ -204,7 +204,6 @@ static int take_value(const eqp__lines *l, const eqp__statement *s, const row *r
 {
     void *to = (char *)control + r->at;
     int64_t number = 0;
-    int rc;
 
     if (r->kind == NAME) {
         return take_name(l, s, to, message);
@@ -212,13 +211,13 @@ static int take_value(const eqp__lines *l, const eqp__statement *s, const row *r
     if (r->kind == REAL || r->kind == DERIVED) {
         return take_reals(l, s, r, to, message);
     }
-    rc = eqp__statement_integers(l, s, 1, (int64_t)r->low, (int64_t)r->high, &number, message);
-    if (rc == EQP_OK && r->kind == INT) {
+    EQP__CHECK(eqp__statement_integers(l, s, 1, (int64_t)r->low, (int64_t)r->high, &number, message));
+    if (r->kind == INT) {
         *(int *)to = (int)number;
-    } else if (rc == EQP_OK) {
+    } else {
         *(int64_t *)to = number;
     }
-    return rc;
+    return EQP_OK;
 }
 
 static bool is_zero(const double v[3])
@@ -227,15 +226,6 @@ static bool is_zero(const double v[3])
 }
 
 /* A file in which the checksum occurs only once is truncated. */
-static int check_end(const eqp__lines *l, int nchecksums, const char *first, const eqp_paradis_control *control,
-                     eqp_message *message)
-{
-    EQP__FAIL_IF(
-        nchecksums == 1 || (nchecksums > 1 && strcmp(first, control->checksum) != 0),
-        EQP__SAY(message, EQP_ERR_FORMAT, "%s: is torn: its networkChecksum does not stand at both ends", l->path));
-    return EQP_OK;
-}
-
 static int read_statements(eqp__lines *l, eqp_paradis_control *control, int64_t *nignored, eqp_message *ignored,
                            eqp_message *message)
 {
@@ -246,70 +236,61 @@ static int read_statements(eqp__lines *l, eqp_paradis_control *control, int64_t 
     for (;;) {
         const int64_t nkept = l->nkept;
         eqp__statement s;
-        const row *r;
         char *text;
-        int rc = eqp__lines_next(l, &text, message);
 
-        if (rc != EQP_OK || !text) {
-            return rc != EQP_OK ? rc : check_end(l, nchecksums, first, control, message);
+        EQP__CHECK(eqp__lines_next(l, &text, message));
+        if (!text) {
+            break;
         }
-        rc = eqp__statement_read(l, text, &s, message);
-        EQP__CHECK(rc);
-        r = find_row(s.key);
-        if (r) {
-            l->nkept = nkept; /* keep only what is not understood */
-            rc = take_value(l, &s, r, control, message);
-            if (r->at == AT(checksum) && nchecksums++ == 0) {
-                memcpy(first, control->checksum, sizeof first);
-            }
-            if (rc == EQP_OK && r->at == AT(direction) && is_zero(control->direction)) {
-                rc = eqp__lines_refuse(l, EQP_ERR_DATA, message, "%s: must not be zero", s.key);
-            }
-        } else {
+        EQP__CHECK(eqp__statement_read(l, text, &s, message));
+        const row *r = find_row(s.key);
+        if (!r) {
             eqp_message_set(ignored, "%s%s%s", ignored->text, *nignored > 0 ? ", " : "", s.key);
             ++*nignored;
+            continue;
         }
-        EQP__CHECK(rc);
+        l->nkept = nkept; /* keep only what is not understood */
+        EQP__CHECK(take_value(l, &s, r, control, message));
+        if (r->at == AT(checksum) && nchecksums++ == 0) {
+            memcpy(first, control->checksum, sizeof first);
+        }
+        EQP__FAIL_IF(r->at == AT(direction) && is_zero(control->direction),
+                     eqp__lines_refuse(l, EQP_ERR_DATA, message, "%s: must not be zero", s.key));
     }
+    EQP__FAIL_IF(
+        nchecksums == 1 || (nchecksums > 1 && strcmp(first, control->checksum) != 0),
+        EQP__SAY(message, EQP_ERR_FORMAT, "%s: is torn: its networkChecksum does not stand at both ends", l->path));
+    return EQP_OK;
 }
 
 int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int64_t *nignored, eqp_message *ignored,
                              eqp_message *message)
 {
-    eqp_paradis_control found;
+    EQP__LINES l = {.text = {.source = {.fd = -1}}};
     eqp_message others = {""};
     int64_t nothers = 0;
-    eqp__lines l;
-    int rc;
 
     EQP__FAIL_IF(!path || !control, EQP__SAY(message, EQP_ERR_ARGUMENT, "parameters need the name of a file"));
     EQP__CHECK(eqp__lines_open(path, &l, message));
-    found = *control;
+    eqp_paradis_control found = *control;
     l.keeps = true;
-    rc = read_statements(&l, &found, &nothers, &others, message);
-    if (rc == EQP_OK && l.text.line == 0) {
-        eqp_message_set(message, "%s: is empty", path);
-        rc = EQP_ERR_FORMAT;
+    EQP__CHECK(read_statements(&l, &found, &nothers, &others, message));
+    EQP__FAIL_IF(l.text.line == 0, EQP__SAY(message, EQP_ERR_FORMAT, "%s: is empty", path));
+    free(control->others);
+    found.others = NULL;
+    if (l.nkept > 0) {
+        found.others = l.kept;
+        l.kept[l.nkept] = '\0';
+        l.kept = NULL;
     }
-    if (rc == EQP_OK) {
-        free(control->others);
-        found.others = l.nkept > 0 ? l.kept : NULL;
-        if (l.nkept > 0) {
-            l.kept[l.nkept] = '\0';
-            l.kept = NULL;
-        }
+    *control = found;
+    if (nignored) {
+        *nignored = nothers;
     }
-    eqp__lines_close(&l);
-    if (rc == EQP_OK) {
-        *control = found;
-        if (nignored) {
-            *nignored = nothers;
-        }
-        if (ignored) {
-            *ignored = others;
-        }
+    if (ignored) {
+        *ignored = others;
     }
-    return rc;
+    return EQP_OK;
 }
 
 /* Takes the first value after the '='. */
@@ -355,32 +336,23 @@ void eqp_paradis_control_free(eqp_paradis_control *control)
     }
 }
 
+/* Number i of a row. */
+static double number_of(const eqp_paradis_control *c, const row *r, int i)
+{
+    const void *at = (const char *)c + r->at;
+
+    return r->kind == INT ? *(const int *)at : r->kind == LONG ? (double)*(const int64_t *)at : ((const double *)at)[i];
+}
+
 /* Checks values that do not come from a file, or follow from other parameters. */
 static int check_row(const eqp_paradis_control *c, const row *r, eqp_message *message)
 {
-    const void *at = (const char *)c + r->at;
-    bool good = true;
+    bool good = r->kind != NAME || is_name((const char *)c + r->at);
 
-    switch (r->kind) {
-    case HEADING:
-        break;
-    case INT:
-        good = *(const int *)at >= r->low && *(const int *)at <= r->high;
-        break;
-    case LONG:
-        good = *(const int64_t *)at >= (int64_t)r->low && *(const int64_t *)at <= (int64_t)r->high;
-        break;
-    case NAME:
-        good = is_name(at);
-        break;
-    case REAL:
-    case DERIVED:
-        for (int i = 0; i < r->count; i++) {
-            double value = ((const double *)at)[i];
+    for (int i = 0; r->kind >= INT && i < r->count; i++) {
+        const double value = number_of(c, r, i);
 
-            good = good && value >= r->low && value <= r->high;
-        }
-        break;
+        good = good && value >= r->low && value <= r->high;
     }
     EQP__FAIL_IF(!good, EQP__SAY(message, EQP_ERR_ARGUMENT, "%s: is out of range", r->key));
     return EQP_OK;
@@ -434,44 +406,22 @@ int eqp_paradis_control_complete(eqp_paradis_control *control, const double *box
     return rc;
 }
 
-static void put_reals(FILE *to, const char *prefix, const char *key, int count, const double *value)
-{
-    if (count == 1) {
-        (void)fprintf(to, "%s%s = %.17g\n", prefix, key, value[0]);
-        return;
-    }
-    (void)fprintf(to, "%s%s = [\n", prefix, key);
-    for (int i = 0; i < count; i++) {
-        (void)fprintf(to, "%s  %.17g\n", prefix, value[i]);
-    }
-    (void)fprintf(to, "%s  ]\n", prefix);
-}
-
 static void put_row(FILE *to, const char *prefix, const eqp_paradis_control *control, const row *r)
 {
-    const void *at = (const char *)control + r->at;
+    const char *name = (const char *)control + r->at;
 
-    switch (r->kind) {
-    case HEADING:
+    if (r->kind == HEADING) {
         (void)fprintf(to, "%s\n%s#  %s\n%s\n", prefix, prefix, r->key, prefix);
-        break;
-    case INT:
-        (void)fprintf(to, "%s%s = %d\n", prefix, r->key, *(const int *)at);
-        break;
-    case LONG:
-        (void)fprintf(to, "%s%s = %lld\n", prefix, r->key, (long long)*(const int64_t *)at);
-        break;
-    case NAME:
-        if (*(const char *)at || r->at != AT(checksum)) {
-            (void)fprintf(to, "%s%s = \"%s\"\n", prefix, r->key, (const char *)at);
+    } else if (r->kind == NAME && (*name || r->at != AT(checksum))) {
+        (void)fprintf(to, "%s%s = \"%s\"\n", prefix, r->key, name);
+    } else if (r->kind >= INT && r->count == 1 && !isnan(number_of(control, r, 0))) {
+        (void)fprintf(to, "%s%s = %.17g\n", prefix, r->key, number_of(control, r, 0));
+    } else if (r->kind >= INT && r->count > 1) {
+        (void)fprintf(to, "%s%s = [\n", prefix, r->key);
+        for (int i = 0; i < r->count; i++) {
+            (void)fprintf(to, "%s  %.17g\n", prefix, number_of(control, r, i));
         }
-        break;
-    case REAL:
-    case DERIVED:
-        if (!isnan(*(const double *)at)) {
-            put_reals(to, prefix, r->key, r->count, at);
-        }
-        break;
+        (void)fprintf(to, "%s  ]\n", prefix);
     }
 }
 
@@ -479,7 +429,7 @@ static void put_row(FILE *to, const char *prefix, const eqp_paradis_control *con
 int eqp__control_check(const char *path, const eqp_paradis_control *c, eqp_message *message)
 {
     for (int i = 0; i < ROWS; i++) {
-        bool left_out = table[i].kind == DERIVED && isnan(*(const double *)((const char *)c + table[i].at));
+        bool left_out = table[i].kind == DERIVED && isnan(number_of(c, &table[i], 0));
         eqp_message why;
 
         EQP__FAIL_IF(!left_out && check_row(c, &table[i], &why) != EQP_OK,

@@ -42,17 +42,15 @@ static int find_file(const char *base, const char *suffix, char **found)
 
     *found = NULL;
     for (int i = 0; i < 2; i++) {
-        char *stem = NULL, *path = NULL;
+        EQP__HEAP char *stem = NULL, *path = NULL;
 
         EQP__CHECK(eqp__path_join(base, suffix, &stem));
-        const int joined = eqp__path_join(stem, ending[i], &path);
-        free(stem);
-        EQP__CHECK(joined);
+        EQP__CHECK(eqp__path_join(stem, ending[i], &path));
         if (is_file(path)) {
             *found = path;
+            path = NULL;
             return EQP_OK;
         }
-        free(path);
     }
     return EQP_OK;
 }
@@ -62,15 +60,14 @@ static int find_first(const char *path, char **first, char **base)
 {
     static const char *const ending[] = {".0", ".0.gz"};
     size_t length = strlen(path);
-    char *found = NULL;
-    int code = EQP_OK;
+    EQP__HEAP char *found = NULL;
 
     if (!is_file(path)) {
-        EQP_TRY(find_file(path, ".0", &found));
-        EQP_TRY(found ? EQP_OK : find_file(path, "", &found));
+        EQP__CHECK(find_file(path, ".0", &found));
+        EQP__CHECK(found ? EQP_OK : find_file(path, "", &found));
     }
-    EQP_TRY(found ? EQP_OK : eqp__path_join(path, "", &found)); /* if it is missing, opening it reports the reason */
-    EQP_TRY(eqp__path_join(path, "", base));
+    EQP__CHECK(found ? EQP_OK : eqp__path_join(path, "", &found)); /* opening a missing file reports the reason */
+    EQP__CHECK(eqp__path_join(path, "", base));
     for (int i = 0; i < 2; i++) {
         size_t n = strlen(ending[i]);
 
@@ -81,9 +78,7 @@ static int find_first(const char *path, char **first, char **base)
     }
     *first = found;
     found = NULL;
-done:
-    free(found);
-    return code;
+    return EQP_OK;
 }
 
 static int find_next(const eqp_paradis_reader *r, int k, char **path, eqp_message *message)
@@ -105,14 +100,13 @@ static int check_count(eqp_paradis_reader *r, eqp_message *message)
 
     r->header.bytes = stat(r->lines.path, &status) == 0 ? (int64_t)status.st_size : 0;
     for (int k = 1; k < r->header.nfiles; k++) {
-        char *path = NULL;
+        EQP__HEAP char *path = NULL;
 
         EQP__CHECK(find_next(r, k, &path, message));
         if (stat(path, &status) == 0) {
             most += (double)status.st_size * MOST_PACKING;
             r->header.bytes += (int64_t)status.st_size;
         }
-        free(path);
     }
     EQP__FAIL_IF((double)r->header.nnodes * LEAST_NODE_BYTES > most,
                  eqp__lines_refuse(&r->lines, EQP_ERR_FORMAT, message, "nodeCount: %lld nodes are more than fit",
@@ -164,12 +158,10 @@ void eqp_paradis_close(eqp_paradis_reader *reader)
 static int open_next_file(eqp_paradis_reader *r, eqp_message *message)
 {
     eqp__lines next;
-    char *path = NULL;
+    EQP__HEAP char *path = NULL;
 
     EQP__CHECK(find_next(r, r->file + 1, &path, message));
-    const int code = eqp__lines_open(path, &next, message);
-    free(path);
-    EQP__CHECK(code);
+    EQP__CHECK(eqp__lines_open(path, &next, message));
     eqp__lines_close(&r->lines);
     r->lines = next;
     r->lines.need_newline = true;
@@ -182,21 +174,20 @@ static int open_next_file(eqp_paradis_reader *r, eqp_message *message)
 static int next_text(eqp_paradis_reader *r, char **text, eqp_message *message)
 {
     for (;;) {
-        int rc = eqp__lines_next(&r->lines, text, message);
-
-        if (rc != EQP_OK || (!*text && r->file + 1 == r->header.nfiles)) {
-            return rc;
-        }
-        if (!*text) {
-            rc = open_next_file(r, message);
-        } else if (r->file_new && eqp__line_has_key(*text, "nodalData")) {
-            r->file_new = false;
-            rc = eqp__paradis_nodes_begin(&r->lines, *text, message);
-        } else {
-            r->file_new = false;
+        EQP__CHECK(eqp__lines_next(&r->lines, text, message));
+        if (!*text && r->file + 1 == r->header.nfiles) {
             return EQP_OK;
         }
-        EQP__CHECK(rc);
+        if (!*text) {
+            EQP__CHECK(open_next_file(r, message));
+            continue;
+        }
+        const bool begins = r->file_new && eqp__line_has_key(*text, "nodalData");
+        r->file_new = false;
+        if (!begins) {
+            return EQP_OK;
+        }
+        EQP__CHECK(eqp__paradis_nodes_begin(&r->lines, *text, message));
     }
 }
 

@@ -33,6 +33,7 @@ typedef struct eqp__lines {
 /* *lines is empty on error. */
 int eqp__lines_open(const char *path, eqp__lines *lines, eqp_message *message);
 void eqp__lines_close(eqp__lines *lines);
+#define EQP__LINES EQP__AT_END(eqp__lines_close) eqp__lines
 
 /* The next line that is neither blank nor a comment, without its comment; valid until the next call. NULL at the
  * end. */
