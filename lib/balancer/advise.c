@@ -2,17 +2,9 @@
 #include "balancer/balancer.h"
 #include "late/late.h"
 
-#include "comm/agree.h"
-#include "decide/outlook.h"
 #include "methods/frame/frame.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 bool eqp_balancer_knows_costs(const eqp_balancer *balancer)
 {

@@ -3,14 +3,11 @@
 #include "balancer/balancer.h"
 
 #include "comm/agree.h"
-#include "decide/outlook.h"
 #include "move/network.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <limits.h>
-#include <stdlib.h>
 
 static bool can_compare(const eqp_balancer *b, const eqp_comparison *c, eqp_message *message)
 {

@@ -3,16 +3,10 @@
 #include "balancer/balancer.h"
 #include "late/late.h"
 
-#include "comm/agree.h"
 #include "methods/frame/frame.h"
 #include "move/network.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 int eqp_balancer_options_init(eqp_balancer_options *options, size_t size)
 {

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Recording a step. */
 #include "late/late.h"
-#include "run/run.h"
 
-#include "base/internal.h"
-#include "comm/agree.h"
 #include "methods/frame/frame.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { TURN_NUMBERS = 2 * EQP_CYCLE_PHASES };
 

@@ -2,14 +2,7 @@
 /* The state of a balancer as bytes for a restart file. */
 #include "run/run.h"
 
-#include "base/internal.h"
-
-#include <equipoise/units.h>
-
 #include <limits.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Starts the bytes; changes with their format. A checksum ends them. */
 static const char magic[8] = "EQPBAL8";

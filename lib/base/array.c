@@ -2,8 +2,6 @@
 #define _DEFAULT_SOURCE /* madvise */
 #include "base/internal.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 /* Arrays of at least this many bytes start at a page boundary and request large pages, since page faults can take

@@ -4,17 +4,12 @@
 
 #include "base/internal.h"
 
-#include <equipoise/more/base.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {

@@ -4,12 +4,8 @@
 
 #include "base/internal.h"
 
-#include <equipoise/more/base.h>
-
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/internal.h"
 
-#include <stdint.h>
-#include <string.h>
-
 /* Each round is a bijection of the state and of the word, so words that differ leave states that differ. */
 static uint64_t mix(uint64_t state, uint64_t word)
 {

@@ -8,11 +8,6 @@
 #include <equipoise/more/random.h>
 #include <equipoise/problem.h>
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 int eqp__comm_dup(MPI_Comm comm, MPI_Comm *own)
 {
     MPI_Comm copy = MPI_COMM_NULL;

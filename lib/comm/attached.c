@@ -5,11 +5,7 @@
 #include "comm/agree.h"
 #include "comm/messenger.h"
 
-#include <equipoise/more/comm.h>
-
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 enum { FIRST_TAG = 80 };
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
 
 #include "base/internal.h"
 #include "comm/agree.h"
 #include "comm/send.h"
-
-#include <stdlib.h>
 
 /* Key of the hash; arbitrary. */
 enum { HASH_SEED = 29 };

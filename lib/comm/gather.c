@@ -4,11 +4,7 @@
 #include "comm/agree.h"
 #include "comm/send.h"
 
-#include <equipoise/more/comm.h>
-
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* MPI_Allgatherv; counts: [2 ranks] work. */
 static int gather_small(MPI_Comm comm, int nranks, int rank, size_t size, const void *send, const int64_t *count,

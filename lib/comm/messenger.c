@@ -12,12 +12,7 @@
 #include "base/internal.h"
 #include "comm/agree.h"
 
-#include <equipoise/more/comm.h>
-
 #include <limits.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Tags of a messenger: first pieces from partners, later pieces, and first pieces from new partners. The last tag
  * alternates between two values, as a rank may begin the next exchange while another still listens in this one. */

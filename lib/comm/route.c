@@ -3,13 +3,9 @@
 #include "comm/route_tables.h"
 
 #include "base/internal.h"
-#include "comm/agree.h"
 #include "comm/send.h"
 
-#include <equipoise/more/comm.h>
-
 #include <limits.h>
-#include <stdlib.h>
 
 /* Identifies the plan and the flag for trips back. */
 static int64_t number_of(const eqp_exchange_plan *plan, const eqp_route_blocks *blocks)

@@ -4,8 +4,6 @@
 
 #include "base/internal.h"
 
-#include <string.h>
-
 static int64_t hot_bytes(const eqp_route *route, int r)
 {
     return route->hot_first[r + 1] - route->hot_first[r];

@@ -6,11 +6,6 @@
 #include "base/internal.h"
 #include "comm/send.h"
 
-#include <equipoise/more/comm.h>
-
-#include <stdlib.h>
-#include <string.h>
-
 /* Description of a block in a segment of the node, for a rank that reads it there. */
 typedef struct kept {
     int64_t id, bytes, seq, at;

@@ -3,11 +3,6 @@
 #include "comm/route_tables.h"
 
 #include "base/internal.h"
-#include "comm/agree.h"
-
-#include <equipoise/more/comm.h>
-
-#include <stdlib.h>
 
 /* The ranks of comm that share memory with this one. */
 static int split_shared(MPI_Comm comm, int rank, MPI_Comm *shared)

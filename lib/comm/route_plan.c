@@ -5,9 +5,6 @@
 #include "base/internal.h"
 #include "comm/messenger.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 _Static_assert(EQP__ROUTE_STAGES + EQP__STAGES_MAX <= EQP__PURPOSES, "each stage has a messenger");
 
 /* A description of a block, followed by its users. Without users, the receiver is the only one. */

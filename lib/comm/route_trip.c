@@ -5,11 +5,6 @@
 #include "base/internal.h"
 #include "comm/messenger.h"
 
-#include <equipoise/more/comm.h>
-
-#include <stdlib.h>
-#include <string.h>
-
 #define TAG_OUT 74
 #define TAG_BACK 75
 

@@ -6,11 +6,6 @@
 #include "comm/agree.h"
 #include "comm/messenger.h"
 
-#include <equipoise/more/comm.h>
-
-#include <stdlib.h>
-#include <string.h>
-
 /* One rank's part of a transfer. Elements are ordered by rank; the k-th is element order[k] of the array. */
 typedef struct transfer {
     MPI_Comm comm;

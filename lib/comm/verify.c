@@ -7,8 +7,6 @@
 #include <equipoise/more/comm.h>
 
 #include <inttypes.h>
-#include <stdbool.h>
-#include <string.h>
 
 enum { DIGITS = 4, DIGIT_BITS = 16 }; /* of a word: doubles add them up exactly on up to 2^37 ranks */
 

@@ -4,12 +4,9 @@
 
 #include "base/internal.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/survey.h>
 
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Seconds between two checks whether the server is alive. */
 #define LOOKS_APART 0.1

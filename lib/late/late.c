@@ -2,18 +2,11 @@
 /* Late maps, on the application's side. */
 #include "late/late.h"
 
-#include "comm/agree.h"
 #include "late/lazy.h"
 #include "late/offer.h"
 #include "methods/frame/frame.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A label is the owner's index on the rank where it was offered, plus 1, with the rank in the upper bits. */
 #define LABEL_BITS 40

@@ -4,11 +4,7 @@
 
 #include "base/internal.h"
 
-#include <equipoise/more/base.h>
-
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define SHORTEST_REST 20000L

@@ -2,16 +2,9 @@
 /* Makes a map from offers: creates a balancer whose problem is the offers. */
 #include "late/offer.h"
 
-#include "comm/agree.h"
 #include "methods/frame/frame.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
-#include <equipoise/units.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Location of a rank's owners while the map is made. */
 typedef struct location {

@@ -4,12 +4,7 @@
 
 #include "base/internal.h"
 
-#include <equipoise/more/base.h>
-
 #include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #define WORD 64
 

@@ -5,12 +5,6 @@
 #include "late/lazy.h"
 #include "methods/frame/frame.h"
 
-#include <equipoise/more/base.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char offer_magic[8] = "EQPOFF4", answer_magic[8] = "EQPMAP2";
 
 /* -1: too many. */

@@ -3,16 +3,9 @@
  * owners move, or shared owners are made whole and move as well. */
 #include "late/offer.h"
 
-#include "comm/agree.h"
 #include "methods/frame/frame.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Imbalance of a late map by the work of the last step, before and after its repair. */
 typedef struct outcome {

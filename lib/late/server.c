@@ -4,12 +4,10 @@
 
 #include "base/internal.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 
 /* A thread that makes maps. It makes no MPI calls and receives no signals. */
 typedef enum worker_state { EMPTY, WORK, DONE, QUIT } worker_state;

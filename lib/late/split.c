@@ -6,15 +6,10 @@
 #include "base/internal.h"
 #include "comm/agree.h"
 
-#include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>
 
 #include <limits.h>
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 bool eqp_lazy_serves(const eqp_lazy *lazy)

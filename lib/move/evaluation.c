@@ -7,8 +7,6 @@
 #include "base/internal.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { RECENT_BITS = 16, FIRST_SLOT_BITS = 6 };
 

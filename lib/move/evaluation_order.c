@@ -4,11 +4,6 @@
 #include "evaluation.h"
 #include "traffic.h"
 
-#include "base/internal.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 static void ordered_free(eqp__ordered *o)
 {
     EQP__FREE(o->bytes, o->elements, o->first, o->home, o->part);

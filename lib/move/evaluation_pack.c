@@ -8,8 +8,6 @@
 #include "base/internal.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const int64_t magic = INT64_C(0x34304c4156455145); /* "EQEVAL04" */
 

@@ -5,9 +5,6 @@
 #include "traffic.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void traffic_free(eqp_traffic *t)
 {

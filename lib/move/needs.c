@@ -7,9 +7,6 @@
 
 #include "base/internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     FILTER_BITS = 14,         /* 128 KiB: fits into the second-level cache */
     BUFFER_FIRST = 1 << 8,    /* initial size of the buffer in keys, */

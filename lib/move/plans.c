@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exchange plans: names, strides of their stages, and the list of plans worth trying. */
-#include "needs.h"
 #include "traffic.h"
 
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
 
 static const char *const stages_name[] = {"direct", "two-stage", "log"};
 

@@ -9,11 +9,6 @@
 
 #include "network.h"
 
-#include "base/internal.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 enum { WORD_BITS = 64 };
 
 typedef struct way_stage {

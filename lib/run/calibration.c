@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/run.h"
 
-#include "base/internal.h"
-#include "decide/policy.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Least unexplained imbalance that is acted on; CPU seconds vary by some percent anyway. */
 #define NOTICED 0.05
 

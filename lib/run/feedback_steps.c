@@ -2,12 +2,7 @@
 #include "methods/feedback/feedback.h"
 #include "run/run.h"
 
-#include "base/internal.h"
-
 #include <limits.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Total of the loads as integers, which the rule needs. */
 #define TOTAL_UNITS 1e15

@@ -2,17 +2,9 @@
 /* Making maps of a problem's owners. */
 #include "run/run.h"
 
-#include "base/internal.h"
-#include "comm/agree.h"
 #include "methods/frame/frame.h"
-#include "whatif/automatic.h"
 
 #include <equipoise/more/comm.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A repair aims at this fraction of the tolerance, so that the next one is not due at once. */
 #define REPAIRED 0.5

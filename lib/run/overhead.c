@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/run.h"
 
-#include "base/internal.h"
 #include "map/phased.h"
-
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { HELD, GHOST, BYTE, PART, KINDS };
 

@@ -2,14 +2,9 @@
 /* The owners at home, and other queries of a run's state. */
 #include "run/run.h"
 
-#include "base/internal.h"
-#include "comm/agree.h"
 #include "methods/frame/frame.h"
 
 #include <equipoise/more/comm.h>
-
-#include <math.h>
-#include <stdlib.h>
 
 bool eqp__can_repair(const eqp_balancer *b)
 {

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/run.h"
 
-#include "base/internal.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Largest allowed ratio of two ranks' speeds; slower ranks are clamped. */
 #define LEAST_SPEED 1e-3
 
