@@ -5,16 +5,12 @@
 #include "fake_clock.h"
 #include "harness.h"
 
-#include "map/survey.h"
 #include "methods/frame/frame.h"
 #include "whatif/automatic.h"
 
 #include <equipoise/more/random.h>
 
 #include <limits.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static long fake_clock_tick = 1000000; /* making a map takes a positive time */
 

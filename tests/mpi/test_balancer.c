@@ -3,8 +3,6 @@
 #include "fake_clock.h"
 #include "harness.h"
 
-#include <math.h>
-
 #include "balancer_world.h"
 
 #define FAILING_RANKS_MOST 2

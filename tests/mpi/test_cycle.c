@@ -3,8 +3,6 @@
 #include "harness.h"
 #include "methods/frame/frame.h"
 
-#include <math.h>
-
 #include "balancer_world.h"
 
 enum { OWNERS = 240, PARTS = 5 };

@@ -2,10 +2,7 @@
 /* A directory finds the rank of every id, and no rank for unknown ids. */
 #include "harness.h"
 
-#include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
-
-#include <stdbool.h>
 
 #include "failing_ranks.h"
 

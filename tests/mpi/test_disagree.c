@@ -3,15 +3,10 @@
  * the same code, and a correct call afterwards succeeds. This file tests agreement, sums and sends, test_disagree_*.c
  * the rest. tests/tools/check_disagree.py checks that every argument of every collective function has a row. A
  * watchdog ends and names a call that hangs. */
-#include "cost/costs.h"
 #include "disagree.h"
 #include "methods/frame/frame.h"
 
-#include <equipoise/more/comm.h>
 #include <equipoise/points.h>
-#include <equipoise/problem.h>
-
-#include <math.h>
 
 /* ---- agreement and sums ---- */
 

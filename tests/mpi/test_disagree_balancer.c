@@ -3,9 +3,6 @@
 #include "disagree.h"
 #include "methods/frame/frame.h"
 
-#include <math.h>
-#include <stddef.h>
-
 #include "balancer_world.h"
 
 /* ---- fields that differ ---- */

@@ -2,8 +2,6 @@
 /* As test_disagree.c, for routes and messengers. */
 #include "disagree.h"
 
-#include <equipoise/more/comm.h>
-
 /* ---- routes ---- */
 
 /* A block of two doubles from every rank to every rank. */

@@ -3,7 +3,6 @@
  * refused call the object works or is freed. */
 #include "disagree.h"
 
-#include <equipoise/more/comm.h>
 #include <equipoise/more/lazy.h>
 #include <equipoise/more/loops.h>
 #include <equipoise/more/methods.h>

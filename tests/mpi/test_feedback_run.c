@@ -2,11 +2,7 @@
 /* Feedback-guided balancing on real ranks gives the simulated result, with data. */
 #include "harness.h"
 
-#include <equipoise/more/methods.h>
 #include <equipoise/more/random.h>
-
-#include <math.h>
-#include <unistd.h>
 
 #include "failing_ranks.h"
 #include "methods/feedback/feedback.h"

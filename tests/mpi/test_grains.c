@@ -3,9 +3,6 @@
  * with large owners, many parts with small ones; the test knows the best. */
 #include "harness.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "balancer_world.h"
 
 enum { ATOMS = 12, GRAINS = 3, COUNTS = 4, WORDS = 2 };

@@ -5,11 +5,7 @@
 #include "harness.h"
 #include "late/lazy.h"
 
-#include <equipoise/more/lazy.h>
 #include <equipoise/more/random.h>
-
-#include <stdbool.h>
-#include <time.h>
 
 enum { STEPS = 40, MOST = 100000, FAILING = 7 };
 

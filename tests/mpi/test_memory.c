@@ -2,11 +2,7 @@
 /* A failed allocation on one rank makes a collective call fail on all ranks, without effect and without a deadlock. */
 #include "harness.h"
 
-#include <equipoise/balance.h>
-#include <equipoise/more/comm.h>
 #include <equipoise/more/loops.h>
-
-#include <time.h>
 
 #define FAILING_RANKS_MOST 4 /* two nodes of two */
 #include "failing_ranks.h"

@@ -3,13 +3,7 @@
  * memory does not block the rest. */
 #include "harness.h"
 
-#include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
-
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "failing_ranks.h"
 

@@ -6,8 +6,6 @@
 
 #include <equipoise/equipoise.h>
 
-#include <stdlib.h>
-
 #include "balancer_world.h"
 
 enum { ITEMS = 60, GUARD = 256 };

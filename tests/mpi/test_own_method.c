@@ -5,8 +5,6 @@
 
 #include <equipoise/balance.h>
 
-#include <stddef.h>
-
 /* Two parts on either side of a wall; other parts stay empty. */
 typedef struct wall_settings {
     double at;    /* 0: at 0.5 */

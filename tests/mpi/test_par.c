@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cost/costs.h"
 #include "counted_calls.h"
 #include "harness.h"
 #include "methods/frame/frame.h"
 
 #include <equipoise/more/base.h>
-#include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
 
 static uint64_t bits_of(int64_t a, int64_t b)

@@ -4,7 +4,6 @@
 #include "harness.h"
 #include "move/traffic.h"
 
-#include <equipoise/more/comm.h>
 #include <equipoise/more/random.h>
 
 /* Internal entry with a small limit on message size, so that split messages need no gigabytes of data. */

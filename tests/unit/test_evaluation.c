@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Evaluations equal the sum of simulations of every phase, however they are filled. */
-#include <float.h>
-
-#include "move/evaluation.h"
 
 #include "evaluation_world.h"
 

@@ -6,7 +6,6 @@
 #include "run/run.h"
 #include "run_settings.h"
 #include "unit.h"
-#include "whatif/whatif.h"
 
 FREES(eqp_rank_shares, eqp__rank_shares_free)
 
