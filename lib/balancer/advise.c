@@ -33,17 +33,10 @@ const double *eqp_balancer_speeds(const eqp_balancer *balancer)
 
 int eqp_balancer_learn(eqp_balancer *balancer, const eqp_timings *timings)
 {
-    eqp_timings *none = NULL;
-    int code;
-
     EQP__FAIL_IF(balancer == NULL, EQP_ERR_ARGUMENT);
-    code = timings == NULL ? eqp_timings_create(balancer->model.nkinds, &none) : EQP_OK;
-    EQP_TRY(eqp_agree(balancer->comm, code, NULL));
-    EQP_TRY(eqp__costs_learn(&balancer->costs, balancer->comm, timings != NULL ? timings : none,
-                             &balancer->now.correlation));
-done:
-    eqp_timings_free(none);
-    return code;
+    eqp_timings_clear(balancer->own);
+    return eqp__costs_learn(&balancer->costs, balancer->comm, timings != NULL ? timings : balancer->own,
+                            &balancer->now.correlation);
 }
 
 /* Expected life of the first map, and least expected life of any, in steps. */

@@ -37,7 +37,8 @@ void eqp_balancer_free(eqp_balancer *balancer)
         eqp__rank_noise_free(&balancer->noise);
         eqp__hindsight_free(balancer->hindsight);
         eqp_map_free(balancer->map);
-        EQP__FREE(balancer->placement, balancer->row);
+        EQP__FREE(balancer->placement, balancer->row, balancer->load);
+        eqp_timings_free(balancer->own);
         eqp_comm_free(&balancer->comm);
         free(balancer);
     }
@@ -272,7 +273,8 @@ static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_
     EQP_CHECK(take_options(b, options, message));
     EQP_CHECK(eqp__can_live(b, &b->options.method, message) ? EQP_OK : EQP_ERR_ARGUMENT);
     EQP_CHECK(eqp__late_host(b, message));
-    EQP_CHECK(eqp_array_create(&b->row, b->nranks, sizeof *b->row));
+    EQP_CHECK(EQP__ARRAYS(EQP__ARRAY(b->row, b->nranks), EQP__ARRAY(b->load, b->nranks)));
+    EQP_CHECK(eqp_timings_create(b->model.nkinds, &b->own));
     EQP_CHECK(eqp_map_create(0, NULL, NULL, NULL, &b->map));
     EQP_CHECK(eqp__hindsight_create(&b->hindsight));
     EQP_CHECK(eqp__rank_noise_create(b->nranks, &b->noise));

@@ -28,47 +28,15 @@ static turns turns_of(const eqp_balancer *b, const eqp_work *work)
     return t;
 }
 
-/* Memory for a step, allocated first, so that later errors occur on all ranks alike. */
-typedef struct buffers {
-    eqp_timings *own;           /* if the caller has none */
-    const eqp_timings *timings; /* the caller's, or own */
-    char *rows;                 /* [ranks] rows; the caller's if it wants them */
-    double *load;               /* [ranks] */
-} buffers;
-
-static void buffers_free(buffers *d, const eqp_work *work)
+/* Gathers the rows on all ranks, so that all ranks draw the same conclusions; whole ones if the caller wants them. */
+static int gather_rows(eqp_balancer *b, const eqp_work *work, size_t bytes)
 {
-    eqp_timings_free(d->own);
-    if (d->rows != NULL && d->rows != work->rows) {
-        free(d->rows);
-    }
-    free(d->load);
-}
+    char *const rows = work->rows != NULL ? work->rows : (void *)b->row;
+    const size_t size = work->rows != NULL ? bytes : sizeof *b->row;
+    const int n = (int)(size / sizeof(double));
 
-static int buffers_create(buffers *d, const eqp_balancer *b, const eqp_work *work, size_t bytes)
-{
-    d->timings = work->timings;
-    if (d->timings == NULL) {
-        EQP_CHECK(eqp_timings_create(b->model.nkinds, &d->own));
-        EQP_CHECK(eqp_timings_add(d->own, work->count, work->row->load));
-        d->timings = d->own;
-    }
-    d->rows = work->rows;
-    if (d->rows == NULL) {
-        EQP_CHECK(eqp_array_create(&d->rows, b->nranks, bytes));
-    }
-    return eqp_array_create(&d->load, b->nranks, sizeof *d->load);
-}
-
-/* Gathers the rows on all ranks, so that all ranks draw the same conclusions. */
-static int gather_rows(eqp_balancer *b, const eqp_work *work, size_t bytes, char *rows)
-{
-    const int ndoubles = (int)(bytes / sizeof(double));
-
-    EQP__FAIL_IF(EQP__WAITS(MPI_Allgather(work->row, ndoubles, MPI_DOUBLE, rows, ndoubles, MPI_DOUBLE, b->comm)) !=
-                     MPI_SUCCESS,
-                 EQP_ERR_MPI);
-    for (int r = 0; r < b->nranks; r++) {
+    EQP__CHECK(EQP__MPI(EQP__WAITS(MPI_Allgather(work->row, n, MPI_DOUBLE, rows, n, MPI_DOUBLE, b->comm))));
+    for (int r = 0; r < b->nranks && work->rows != NULL; r++) {
         memcpy(&b->row[r], rows + (size_t)r * bytes, sizeof *b->row);
     }
     return EQP_OK;
@@ -123,22 +91,23 @@ static double mean_of(int n, const double *load)
     return (beyond + n * first) / n;
 }
 
-/* Fills load [ranks]. EQP_ERR_DATA for loads that are negative or not finite. */
-static int take_imbalances(const eqp_balancer *b, double *load, eqp_step *step)
+/* EQP_ERR_DATA for loads that are negative or not finite. */
+static int take_imbalances(eqp_balancer *b)
 {
+    eqp_step *const step = &b->now;
     double work = 0.0, next = 0.0, most_next = 0.0, most = 0.0, predicted = 0.0;
 
     for (int r = 0; r < b->nranks; r++) {
         const eqp_rank_row *row = &b->row[r];
         EQP__FAIL_IF(!is_amount(row->load) || !is_amount(row->predicted), EQP_ERR_DATA);
-        load[r] = row->load;
+        b->load[r] = row->load;
         most = fmax(most, row->load);
         predicted = fmax(predicted, row->predicted);
         work += row->work / b->nranks;
         next += row->next;
         most_next = fmax(most_next, row->next / row->speed);
     }
-    const double mean = mean_of(b->nranks, load);
+    const double mean = mean_of(b->nranks, b->load);
     EQP__FAIL_IF(!isfinite(mean), EQP_ERR_OVERFLOW);
     step->imbalance_measured = b->lost_load > 0 ? (most + b->lost_load) / mean - 1.0 : uneven(most, mean, 1);
     step->imbalance_predicted = work > 0 ? fmax((predicted + b->lost_work) / work - 1.0, 0.0) : 0.0;
@@ -180,8 +149,9 @@ static int64_t count_of(double x)
     return x >= 0x1p62 ? INT64_C(1) << 62 : x <= -0x1p62 ? -(INT64_C(1) << 62) : isnan(x) ? 0 : (int64_t)x;
 }
 
-static void add_up(const eqp_balancer *b, eqp_step *step)
+static void add_up(eqp_balancer *b)
 {
+    eqp_step *const step = &b->now;
     double interactions = 0, migrated = 0, ghosts = 0, ghosts_max = 0, bytes = 0, handed = 0;
     double moved = 0, total = 0, bytes_max = 0, messages_max = 0;
 
@@ -237,8 +207,8 @@ static double nominal_map(const eqp_balancer *b, double even_step)
     return eqp__nominal_map(method, even_step) + b->memory.beyond;
 }
 
-/* Replaces measured by counted seconds in the rows and in load [ranks]. evaluations: of forces, in the step. */
-static deciding count_seconds(eqp_balancer *b, double evaluations, double *load)
+/* Replaces measured by counted seconds in the rows and loads. evaluations: of forces, in the step. */
+static deciding count_seconds(eqp_balancer *b, double evaluations)
 {
     const bool whole = b->now.step_measured > 0.0;
     deciding is = {.load_max = 0.0};
@@ -246,7 +216,7 @@ static deciding count_seconds(eqp_balancer *b, double evaluations, double *load)
 
     for (int r = 0; r < b->nranks; r++) {
         eqp_rank_row *row = &b->row[r];
-        row->load = load[r] = row->predicted;
+        row->load = b->load[r] = row->predicted;
         row->busy_seconds = whole ? row->predicted + row->overhead : 0.0;
         is.load_max = fmax(is.load_max, row->load);
         is.load_mean += row->load / b->nranks;
@@ -338,8 +308,8 @@ static double map_seconds(const eqp_balancer *b, const deciding *is)
 }
 
 /* The step as input for the policy. Maps of methods that do not weigh, or with work handed out, promise nothing;
- * `feedback` uses loads only. load: [ranks] */
-static eqp_policy_sample sample_of(eqp_balancer *b, const eqp_work *work, const deciding *is, const double *load)
+ * `feedback` uses loads only. */
+static eqp_policy_sample sample_of(eqp_balancer *b, const eqp_work *work, const deciding *is)
 {
     const eqp_step *now = &b->now;
     const bool feedback = b->feedback != NULL, promises = eqp__method_weighs(b->options.method.method) &&
@@ -355,7 +325,7 @@ static eqp_policy_sample sample_of(eqp_balancer *b, const eqp_work *work, const 
         .promised = promises ? now->imbalance_promised : -1.0,
         .repaired = now->action == EQP_REPAIR,
         .repairable = eqp__can_repair(b),
-        .hidden = eqp__rank_noise_record(&b->noise, load, now->rebalanced, b->policy.options.false_alarms)};
+        .hidden = eqp__rank_noise_record(&b->noise, b->load, now->rebalanced, b->policy.options.false_alarms)};
 }
 
 /* The first force evaluation, of which only the load is known, counts as long as the first whole step, which has the
@@ -403,7 +373,7 @@ enum { TOLD = EQP__COSTS_TOLD + EQP_MEET_SUMS, SHARED = 3, LEAST = SHARED + EQP_
 _Static_assert(LEAST + TURN_NUMBERS <= EQP__AGREE_MOST && TOLD + TURN_NUMBERS <= EQP__MEET_MOST, "room in a meeting");
 
 /* The allreduce of the step. Predictions use the costs known before the step. code: of this rank so far. */
-static int meet(eqp_balancer *b, const eqp_work *work, size_t bytes, const buffers *d, turns *t, int code)
+static int meet(eqp_balancer *b, const eqp_work *work, size_t bytes, turns *t, int code)
 {
     const int more = b->problem.cycle != NULL ? TURN_NUMBERS : 0; /* the same on all ranks */
     const int nsums = code == EQP_OK ? work->nsums : 0, nlows = code == EQP_OK ? work->nlows : 0;
@@ -431,7 +401,7 @@ static int meet(eqp_balancer *b, const eqp_work *work, size_t bytes, const buffe
     for (int i = 0; i < TURN_NUMBERS; i++) {
         least[LEAST + i] = eqp__rank_of_double(-t->most[i]);
     }
-    code = code == EQP_OK ? eqp__costs_tell(&b->costs, d->timings, told) : code;
+    code = code == EQP_OK ? eqp__costs_tell(&b->costs, work->timings != NULL ? work->timings : b->own, told) : code;
     EQP_TRY(eqp__meet(b->comm, code, LEAST + more, least, TOLD + more, told, NULL));
     memcpy(t->sum, told + TOLD, sizeof t->sum);
     for (int i = 0; i < TURN_NUMBERS; i++) {
@@ -540,7 +510,6 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step 
     const eqp_work *const work =
         eqp_struct_take(&mine, given, EQP_STRUCT_UP_TO(eqp_work, low)) == EQP_OK ? &mine : NULL;
     size_t bytes = sizeof(eqp_rank_row);
-    buffers d = {0};
     turns t = {.n = 0};
     bool foretold = false; /* costs were known, so predictions are in seconds */
     /* a longer step of a later version: known members are set, the rest stay */
@@ -554,16 +523,17 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step 
         predict(b, work);
         t = turns_of(b, work);
         foretold = b->costs.known;
-        code = buffers_create(&d, b, work, bytes);
+        eqp_timings_clear(b->own);
+        code = work->timings == NULL ? eqp_timings_add(b->own, work->count, work->row->load) : EQP_OK;
     }
-    EQP_TRY(meet(b, work, bytes, &d, &t, code));
+    EQP_TRY(meet(b, work, bytes, &t, code));
     eqp_timings_clear(work->timings);
     work->row->next = eqp_cost_fit_predict(&b->costs.fit, work->last != NULL ? work->last : work->count);
-    EQP_TRY(gather_rows(b, work, bytes, d.rows));
+    EQP_TRY(gather_rows(b, work, bytes));
     take_turns(b, &t);
     take_memory(b);
-    EQP_TRY(take_imbalances(b, d.load, &b->now));
-    add_up(b, &b->now);
+    EQP_TRY(take_imbalances(b));
+    add_up(b);
     if (b->unpaid) { /* assume the cost of the last map of the same kind */
         b->now.balance_seconds = b->run.action == EQP_REPAIR ? b->policy.repair_seconds : b->policy.balance_seconds;
     }
@@ -572,10 +542,9 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step 
     eqp__rank_shares_learn(b->shares, work->evaluations > 0 ? work->evaluations : 1, b->row);
     b->now.action = work->moved ? EQP_RENEW : (eqp_policy_action)b->run.action;
     b->now.rebalanced = b->now.action != EQP_KEEP;
-    const deciding is = b->costs.fixed
-                            ? count_seconds(b, work->evaluations > 1 ? (double)work->evaluations : 1.0, d.load)
-                            : (deciding){b->now.load_max, b->now.load_mean, b->now.step_measured,
-                                         b->now.exchange_seconds, b->now.balance_seconds};
+    const deciding is = b->costs.fixed ? count_seconds(b, work->evaluations > 1 ? (double)work->evaluations : 1.0)
+                                       : (deciding){b->now.load_max, b->now.load_mean, b->now.step_measured,
+                                                    b->now.exchange_seconds, b->now.balance_seconds};
     if (foretold) {
         eqp__calibration_learn(&b->calibration, b->row, b->noise.now.spread);
     }
@@ -586,7 +555,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step 
     b->now.map_age = b->run.clock - 1 - b->born;
     learn_map_cost(b);
     remember_map(b, &is);
-    const eqp_policy_sample sample = sample_of(b, work, &is, d.load);
+    const eqp_policy_sample sample = sample_of(b, work, &is);
     (void)eqp__policy_expect(&b->policy, b->left); /* the same on all ranks, as are its consequences */
     EQP_TRY(eqp__policy_record(&b->policy, &sample));
     b->left = b->policy.left;
@@ -606,6 +575,5 @@ done:
     if (code != EQP_OK) { /* drop a survey that only some ranks asked for */
         b->surveyed = b->surveying = false;
     }
-    buffers_free(&d, work);
     return code;
 }

@@ -238,6 +238,8 @@ struct eqp_balancer {
     eqp_placement *placement; /* of the last map made */
     eqp_exchange_plan plan;
     eqp_rank_row *row;       /* [ranks] of the last step */
+    double *load;            /* [ranks] of the last step, measured or counted */
+    eqp_timings *own;        /* a step whose caller times no batches, as one batch */
     eqp_units_totals totals; /* of all owners when the last map was made */
     eqp_survey survey;       /* of the last evaluation, if taken; input of a new map */
     eqp_survey names;        /* memory for the names of owners at home */
