@@ -22,7 +22,7 @@ typedef struct eqp_phase {
     int back; /**< 0: out; 1: back */
     int64_t nblocks;
     const int64_t *bytes; /**< [nblocks] >= 0 (borrowed) */
-    const int *home;      /**< [nblocks] part (borrowed) */
+    const int *home;      /**< [nblocks] part, ascending (borrowed) */
     const int64_t *first; /**< [nblocks + 1] into part (borrowed) */
     const int *part; /**< parts that need or contribute to each block, ascending; its home may be listed at no cost */
 } eqp_phase;

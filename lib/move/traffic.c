@@ -28,7 +28,6 @@ typedef struct ledger {
     way_stage stage[EQP__STAGES_MAX];
     int64_t *hot_bytes;  /* [level][nparts] of blocks that live there */
     int64_t *hot_blocks; /* [level][node] in each lane */
-    int64_t *block;      /* in the order of homes; NULL: blocks already are */
 } ledger;
 
 static int64_t rows_of(const ledger *l, int stage)
@@ -42,7 +41,7 @@ static void ledger_free(ledger *l)
         EQP__FREE(l->stage[j].seen, l->stage[j].sent, l->stage[j].received, l->stage[j].messages_sent,
                   l->stage[j].messages_received);
     }
-    EQP__FREE(l->hot_bytes, l->hot_blocks, l->block);
+    EQP__FREE(l->hot_bytes, l->hot_blocks);
 }
 
 static int stage_create(ledger *l, int j)
@@ -60,34 +59,6 @@ static int stage_create(ledger *l, int j)
                        EQP__ARRAY(s->messages_received, slab));
 }
 
-/* Orders blocks by home with a counting sort, unless they already are. */
-static int order_by_home(ledger *l)
-{
-    const eqp_phase *phase = l->phase;
-    int64_t *place = NULL, ordered = 1;
-    int code = EQP_OK;
-
-    while (ordered < phase->nblocks && phase->home[ordered - 1] <= phase->home[ordered]) {
-        ordered++;
-    }
-    if (ordered >= phase->nblocks) {
-        return EQP_OK;
-    }
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(place, l->nparts + 1), EQP__ARRAY(l->block, phase->nblocks)));
-    for (int64_t b = 0; b < phase->nblocks; b++) {
-        place[phase->home[b] + 1]++;
-    }
-    for (int p = 0; p < l->nparts; p++) {
-        place[p + 1] += place[p];
-    }
-    for (int64_t b = 0; b < phase->nblocks; b++) {
-        l->block[place[phase->home[b]]++] = b;
-    }
-done:
-    free(place);
-    return code;
-}
-
 static int ledger_create(ledger *l)
 {
     const eqp_exchange_plan plan = {l->family->stages, 0, l->family->node};
@@ -97,9 +68,8 @@ static int ledger_create(ledger *l)
     for (int j = 0; j < l->stages.n; j++) {
         EQP__CHECK(stage_create(l, j));
     }
-    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(l->hot_bytes, (int64_t)(l->nlevels + 1) * l->nparts),
-                           EQP__ARRAY(l->hot_blocks, (int64_t)(l->nlevels + 1) * l->stages.node)));
-    return order_by_home(l);
+    return EQP__ARRAYS(EQP__ARRAY(l->hot_bytes, (int64_t)(l->nlevels + 1) * l->nparts),
+                       EQP__ARRAY(l->hot_blocks, (int64_t)(l->nlevels + 1) * l->stages.node));
 }
 
 /* First plan that does not broadcast a block with this many users; nlevels if all do. */
@@ -212,8 +182,7 @@ static void walk(ledger *l)
     const eqp_phase *phase = l->phase;
     int home = -1;
 
-    for (int64_t k = 0; k < phase->nblocks; k++) {
-        const int64_t b = l->block ? l->block[k] : k;
+    for (int64_t b = 0; b < phase->nblocks; b++) {
         if (home >= 0 && phase->home[b] != home && l->stages.n > 0) {
             count_row(l, 0, home);
         }

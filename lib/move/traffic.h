@@ -27,8 +27,8 @@ eqp__plan_family eqp__plan_family_of(int nplans, const eqp_exchange_plan *plan, 
  * arrays of traffic[nlevels], nothing on error; NULL arrays are skipped. A message counts if it has at least one block,
  * even one of 0 bytes. In an allgather or reduce-scatter of hot blocks every part has ceil(log2 N) messages out and in
  * (N: parts, or nodes) and receives the bytes of all hot blocks (of its lane) except its own; sent bytes are counted as
- * received bytes. It is one more stage; a lane without hot blocks skips it. Parts of a block ascend; homes in ascending
- * order save a sort. At most EQP__TRAFFIC_MAX bytes of blocks times parts. EQP_OK, EQP_ERR_ARGUMENT (a node that does
+ * received bytes. It is one more stage; a lane without hot blocks skips it. Homes of blocks ascend, and
+ * parts of a block. At most EQP__TRAFFIC_MAX bytes of blocks times parts. EQP_OK, EQP_ERR_ARGUMENT (a node that does
  * not divide the parts), EQP_ERR_MEMORY. Local, O(needs x stages), deterministic. */
 int eqp__traffic_count(const eqp_phase *phase, int nparts, const eqp__plan_family *family, const eqp_network *network,
                        const eqp_traffic *traffic);
