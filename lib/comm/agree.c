@@ -94,15 +94,14 @@ static int close_agreement(const eqp__agreement *a, int64_t *least, eqp_message 
 
 int eqp__agree_begin(MPI_Comm comm, int code, int n, const int64_t *least, eqp__agreement *a)
 {
-
     EQP__CHECK(open_agreement(comm, code, n, least, a));
     return EQP__MPI(MPI_Iallreduce(a->mine, a->all, 1 + n, MPI_INT64_T, MPI_MIN, comm, &a->request));
 }
 
 int eqp__agree_end(eqp__agreement *a, int64_t *least)
 {
-    return EQP__WAITS(MPI_Wait(&a->request, MPI_STATUS_IGNORE)) == MPI_SUCCESS ? close_agreement(a, least, NULL)
-                                                                               : EQP_ERR_MPI;
+    EQP__CHECK(EQP__MPI(EQP__WAITS(MPI_Wait(&a->request, MPI_STATUS_IGNORE))));
+    return close_agreement(a, least, NULL);
 }
 
 int eqp__agree_least(MPI_Comm comm, int code, int n, int64_t *least, eqp_message *message)
@@ -277,56 +276,46 @@ done:
 
 #define PIECE ((int64_t)1 << 24)
 
-/* Adds in place, in pieces that MPI can count. MPI_Allreduce may round differently on each rank, so the sums are
- * reduced to one rank and broadcast. */
-static int sum_values(MPI_Comm comm, int64_t n, void *value, size_t size, MPI_Datatype type)
+/* Adds in place, in pieces that MPI can count. MPI_Allreduce may round differently on each rank, so sums that are not
+ * exact are reduced to one rank and broadcast. */
+static int sum_values(MPI_Comm comm, int64_t n, void *value, size_t size, MPI_Datatype type, bool exact)
 {
     int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
     for (int64_t at = 0; at < n && !code; at += PIECE) {
-        int count = (int)(n - at < PIECE ? n - at : PIECE);
+        const int count = (int)(n - at < PIECE ? n - at : PIECE);
         char *part = (char *)value + (size_t)at * size;
-        if (EQP__WAITS(MPI_Reduce(rank == 0 ? MPI_IN_PLACE : part, part, count, type, MPI_SUM, 0, comm)) !=
-                MPI_SUCCESS ||
-            EQP__WAITS(MPI_Bcast(part, count, type, 0, comm)) != MPI_SUCCESS) {
-            code = EQP_ERR_MPI;
-        }
+        code = EQP__MPI(
+            exact ? EQP__WAITS(MPI_Allreduce(MPI_IN_PLACE, part, count, type, MPI_SUM, comm))
+                  : EQP__WAITS(MPI_Reduce(rank == 0 ? MPI_IN_PLACE : part, part, count, type, MPI_SUM, 0, comm)));
+        code = code || exact ? code : EQP__MPI(EQP__WAITS(MPI_Bcast(part, count, type, 0, comm)));
     }
     return code;
 }
 
 int eqp__sum_double(MPI_Comm comm, int64_t n, double *value)
 {
-    return sum_values(comm, n, value, sizeof *value, MPI_DOUBLE);
+    return sum_values(comm, n, value, sizeof *value, MPI_DOUBLE, false);
 }
 
 int eqp__sum_int64(MPI_Comm comm, int64_t n, int64_t *value)
 {
-    return sum_values(comm, n, value, sizeof *value, MPI_INT64_T);
+    return sum_values(comm, n, value, sizeof *value, MPI_INT64_T, false);
 }
 
 int eqp__sum_exact(MPI_Comm comm, int64_t n, double *value)
 {
-    for (int64_t at = 0; at < n; at += PIECE) {
-        const int count = (int)(n - at < PIECE ? n - at : PIECE);
-        EQP__CHECK(EQP__MPI(EQP__WAITS(MPI_Allreduce(MPI_IN_PLACE, value + at, count, MPI_DOUBLE, MPI_SUM, comm))));
-    }
-    return EQP_OK;
-}
-
-static int check_numbers(int n, int most, const double *values)
-{
-    return n < 0 || n > most || (n > 0 && !values) ? EQP_ERR_ARGUMENT : EQP_OK;
+    return sum_values(comm, n, value, sizeof *value, MPI_DOUBLE, true);
 }
 
 int eqp_meet(MPI_Comm comm, int code, int nlows, double *low, int nsums, double *sum)
 {
     int64_t least[2 + EQP_MEET_LOWS];
     double sums[EQP_MEET_SUMS] = {0};
+    const bool wrong = nlows < 0 || nlows > EQP_MEET_LOWS || (nlows > 0 && !low) || nsums < 0 ||
+                       nsums > EQP_MEET_SUMS || (nsums > 0 && !sum);
 
-    code = code > 0 ? EQP_ERR_ARGUMENT : code;
-    code = code ? code : check_numbers(nlows, EQP_MEET_LOWS, low);
-    code = code ? code : check_numbers(nsums, EQP_MEET_SUMS, sum);
+    code = code > 0 || (!code && wrong) ? EQP_ERR_ARGUMENT : code;
     eqp__put_value(least, code ? 0 : nlows + 1000 * nsums);
     for (int k = 0; k < EQP_MEET_LOWS; k++) {
         least[2 + k] = !code && k < nlows ? eqp__rank_of_double(low[k]) : INT64_MAX;

@@ -77,33 +77,26 @@ struct eqp_messenger {
     const void **data_of; /* [nranks] each */
 };
 
-static int create_lists(eqp_messenger *m)
-{
-    const int64_t n = m->nranks;
-
-    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(m->partner, n), EQP__ARRAY(m->to, n), EQP__ARRAY(m->from, n),
-                           EQP__ARRAY(m->sent, n), EQP__ARRAY(m->awaited, n), EQP__ARRAY(m->rank_of, n),
-                           EQP__ARRAY(m->bytes_of, n), EQP__ARRAY(m->data_of, n), {&m->sink, PIECE, 1}));
-    EQP__CHECK(eqp_array_reserve(&m->request, &m->capacity, n, sizeof *m->request)); /* a header for every rank */
-    return EQP_OK;
-}
-
 int eqp__messenger_open(MPI_Comm comm, int tag, bool watched, eqp_messenger **messenger)
 {
-    eqp_messenger *made = NULL;
-    int code;
+    eqp_messenger *m = NULL;
+    int code, n;
 
-    EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
-    made->comm = comm;
-    made->tag = tag;
-    made->watched = watched;
-    made->own = MPI_COMM_NULL;
-    EQP_TRY(eqp__comm_shape(comm, &made->rank, &made->nranks));
-    EQP_TRY(create_lists(made));
-    *messenger = made;
-    made = NULL;
+    EQP_TRY(eqp_array_create(&m, 1, sizeof *m));
+    m->own = MPI_COMM_NULL;
+    EQP_TRY(eqp__comm_shape(comm, &m->rank, &n));
+    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(m->partner, n), EQP__ARRAY(m->to, n), EQP__ARRAY(m->from, n), EQP__ARRAY(m->sent, n),
+                        EQP__ARRAY(m->awaited, n), EQP__ARRAY(m->rank_of, n), EQP__ARRAY(m->bytes_of, n),
+                        EQP__ARRAY(m->data_of, n), {&m->sink, PIECE, 1}));
+    EQP_TRY(eqp_array_reserve(&m->request, &m->capacity, n, sizeof *m->request)); /* a header for every rank */
+    m->comm = comm;
+    m->tag = tag;
+    m->watched = watched;
+    m->nranks = n;
+    *messenger = m;
+    m = NULL;
 done:
-    eqp_messenger_free(made);
+    eqp_messenger_free(m);
     return code;
 }
 
@@ -113,17 +106,16 @@ int eqp_messenger_create(MPI_Comm comm, eqp_messenger **messenger)
     MPI_Comm own = MPI_COMM_NULL;
     int code;
 
-    EQP_TRY(eqp_comm_create(comm, &own));
+    EQP__CHECK(eqp_comm_create(comm, &own));
     code = messenger ? eqp__messenger_open(own, 0, true, &made) : EQP_ERR_ARGUMENT;
-    EQP_TRY(eqp_agree(own, code, NULL));
+    if ((code = eqp_agree(own, code, NULL))) {
+        eqp_messenger_free(made);
+        eqp_comm_free(&own);
+        return code;
+    }
     made->own = own;
-    own = MPI_COMM_NULL;
     *messenger = made;
-    made = NULL;
-done:
-    eqp_messenger_free(made);
-    eqp_comm_free(&own);
-    return code;
+    return EQP_OK;
 }
 
 void eqp_messenger_free(eqp_messenger *messenger)
@@ -197,11 +189,6 @@ int eqp_messenger_put(eqp_messenger *messenger, int to, int64_t bytes, void *roo
 
 /* ---- sending ---- */
 
-static int64_t pieces_of(const buffer *b)
-{
-    return (b->n + PIECE - 1) / PIECE;
-}
-
 /* Makes room for the requests of all pieces, and for the header to each of n partners. */
 static int make_room(eqp_messenger *m, int n, const int *to)
 {
@@ -209,7 +196,7 @@ static int make_room(eqp_messenger *m, int n, const int *to)
     int code = EQP_OK;
 
     for (int i = 0; i < m->nsent; i++) {
-        pieces += pieces_of(&m->partner[m->sent[i]].out);
+        pieces += (m->partner[m->sent[i]].out.n + PIECE - 1) / PIECE;
     }
     for (int i = 0; i < n && !code; i++) {
         code = reserve(&m->partner[to[i]].out, sizeof(head));
@@ -474,7 +461,7 @@ static int take_in(eqp_messenger *m)
     int code = EQP_OK;
 
     for (int i = 0; !code && i < m->nawaited; i++) {
-        code = m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], false);
+        code = receive(m, m->awaited[i], false);
     }
     return code;
 }
@@ -545,15 +532,6 @@ static int make_view(eqp_messenger *m)
     return code;
 }
 
-static void clear(eqp_messenger *m)
-{
-    for (int i = 0; i < m->nsent; i++) {
-        m->partner[m->sent[i]].out.n = 0;
-    }
-    m->nsent = 0;
-    m->state = OPEN;
-}
-
 /* Returns this rank's EQP_OK or EQP_ERR_MPI; *all: the code of all ranks after a send. */
 static int end_exchange(eqp_messenger *m, int64_t *least, int *all)
 {
@@ -564,7 +542,7 @@ static int end_exchange(eqp_messenger *m, int64_t *least, int *all)
         EQP_CHECK(take_in(m));
     }
     for (int i = 0; i < m->nawaited; i++) {
-        EQP_CHECK(m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], true));
+        EQP_CHECK(receive(m, m->awaited[i], true));
     }
     *all = m->state == SENT ? eqp__agree_end(&m->agreement, least) : EQP_OK;
     return EQP__MPI(MPI_Waitall((int)m->nrequests, m->request, MPI_STATUSES_IGNORE));
@@ -572,6 +550,7 @@ static int end_exchange(eqp_messenger *m, int64_t *least, int *all)
 
 static int finish(eqp_messenger *m, int64_t *least, int *alone)
 {
+    const bool sent = m->state == SENT;
     int code, all;
 
     eqp_wait_begin();
@@ -579,17 +558,19 @@ static int finish(eqp_messenger *m, int64_t *least, int *alone)
     eqp_wait_end();
     if (!code) {
         const int told = make_view(m);
-        if (m->state == SENT) {
+        code = sent ? all : m->code ? m->code : told;
+        if (sent) {
             drop_partners(m);
-            code = all;
-        } else {
-            code = m->code ? m->code : told;
         }
     }
-    if (code && m->state == SENT) {
+    if (code && sent) {
         m->came = (eqp_messages_view){.n = 0};
     }
-    clear(m);
+    for (int i = 0; i < m->nsent; i++) {
+        m->partner[m->sent[i]].out.n = 0;
+    }
+    m->nsent = 0;
+    m->state = OPEN;
     *alone = m->alone;
     return code;
 }
