@@ -85,7 +85,6 @@ def balancer(code, **options):
 
 CODE = Code()
 BALANCER = balancer(CODE)
-ORDER = equipoise.PointOrder(comm, X)
 PLAN = equipoise.Plan(comm, ZERO)
 REALS = [["a"] * N, np.ones(N, complex), W[1:], W[:, None], [[1.0], [1.0, 2.0]], 3.0]
 WHOLE = [W * 0.9, W > 0, ["a"] * N, ZERO[1:], [2**70] * N, np.full(N, 2**63, np.uint64), 0]
@@ -100,8 +99,6 @@ OTHERS = {
     "verify_records": [{"items": W.astype("f4"), "says": "size of an element"}, {"sum": [1, 2]}],
     "Plan.send": [{"items": W.astype("f4")}], "Plan.give_back": [{"items": np.ones((len(PLAN), 2))}],
     "Walls.__init__": [{"least": 0.1, "says": "walls"}, {"x": X.astype("f4"), "says": "type"}],
-    "PointOrder.__init__": [{"weight": None}, {"x": X.astype("f4")}],
-    "PointOrder.bring": [{"items": W.astype("f4")}], "PointOrder.give_back": [{"items": np.ones((len(ORDER), 2))}],
     "Regions.__init__": [{"x": X.astype("f4"), "says": "type"}, {"nparts": 5, "says": "number of parts"}],
     "Balancer.__init__": [{"method": "count", "says": "options"}, {"seed": 2, "says": "options"},
                           {"problem": type("Other", (Code,), {"once": 1})(), "says": "problem"}],
@@ -110,7 +107,6 @@ OTHERS = {
 }
 # For each parameter of each call, a valid argument and wrong ones; object() and text for numbers are always wrong.
 X_ROW = (X, [X[:, :2], X[0], X.astype(complex), "text", None, X.tolist() + [[1, 2]]])
-FINITE = (X, [*X_ROW[1], X * np.inf])
 COLUMNS = {"x": X_ROW, "weight": (W, REALS), "size": (ZERO, WHOLE), "part_now": (ZERO, [*WHOLE, ZERO + 2**32])}
 STEPS = (5, SCALAR)
 CHOICE = {
@@ -145,9 +141,6 @@ CALLS = {
         "items": (W, [v for v in RECORDS if not isinstance(v, np.ndarray) or v.dtype != np.float32 and v.size == N]),
         "dest": (ZERO, [*WHOLE, ZERO + 2**32, ZERO + comm.size, ZERO - 1])}),
     "gather_records": (partial(equipoise.gather_records, comm), {"items": (W, [np.array([None] * N), 3.0, [[1.0], [1.0, 2.0]]])}),
-    "PointOrder.__init__": (lambda **named: equipoise.PointOrder(comm, **named).free(), COLUMNS | {"x": FINITE}),
-    "PointOrder.bring": (ORDER.bring, {"items": (W, [v for v in RECORDS if getattr(v, "dtype", None) != np.float32])}),
-    "PointOrder.give_back": (ORDER.give_back, {"items": (np.ones(len(ORDER)), [np.ones(len(ORDER) + 1), 3.0])}),
     "Regions.__init__": (lambda **named: equipoise.Regions(comm, **named), {
         "x": X_ROW, "part": (ZERO, [*WHOLE, ZERO + 2**32, ZERO + 4, ZERO - 1, None]), "nparts": (4, [*SCALAR, 2**32])}),
     "Balancer.__init__": (lambda **named: equipoise.Balancer(comm, **named).free(), {
@@ -270,10 +263,10 @@ def numbers_are_not_cut():
 
 def objects_after_their_end():
     own = comm.Dup()
-    mine, order, plan = equipoise.Balancer(own, CODE, "sfc"), equipoise.PointOrder(own, X), equipoise.Plan(own, ZERO)
+    mine, plan = equipoise.Balancer(own, CODE, "sfc"), equipoise.Plan(own, ZERO)
     own.Free()  # the objects have a communicator of their own
     check("rank 0: " in str(raised(mine.renew, 3 if comm.rank else "3")) or comm.rank == 0, "a mistake is told all the same")
-    for once in (mine, order, plan, mine.map):
+    for once in (mine, plan, mine.map):
         for copier in (copy.copy, copy.deepcopy):
             check(isinstance(raised(copier, once), TypeError), "there is no second one to free")
     regions = [equipoise.Regions(comm, X, ZERO, 1) for _ in range(3)]
@@ -281,25 +274,24 @@ def objects_after_their_end():
     arrived = equipoise.gather_records(comm, W)
     for _ in range(2):  # the second call does nothing
         mine.free()
-        order.free()
         plan.free()
     placed = placement.tolist()
     for name, use in (("shared", lambda: map.shared), ("own_rank", lambda: map.own_rank(0)), ("due", lambda: mine.due),
                       ("map", lambda: mine.map), ("predict", lambda: mine.predict([1, 2])), ("pack", mine.pack),
                       ("renew", lambda: mine.renew(3)), ("record", lambda: mine.record([1, 2], 1.0)),
-                      ("unpack", lambda: mine.unpack(b"")), ("len", lambda: len(order)), ("bring", lambda: order.bring(W)),
+                      ("unpack", lambda: mine.unpack(b"")), ("len", lambda: len(plan)),
                       ("send", lambda: plan.send(W))):
         e = raised(use)
         check(isinstance(e, equipoise.Error) and e.code == equipoise.ERR_STATE, f"{name} after free(): {e!r}")
     # Garbage collection runs at different times on different ranks and makes no collective call.
     for k in range(3):
-        regions[(comm.rank + k) % 3] = equipoise.PointOrder(comm, X) if k == 1 else None
+        regions[(comm.rank + k) % 3] = equipoise.Plan(comm, ZERO) if k == 1 else None
         gc.collect()
         comm.Barrier()
-    kept, order = balancer(CODE), equipoise.PointOrder(comm, X)
+    kept, plan = balancer(CODE), equipoise.Plan(comm, ZERO)
     MPI.Finalize()
     for name, use in (("balance_points", lambda: equipoise.balance_points(comm, X)), ("free", kept.free),
-                      ("renew", lambda: kept.renew(3)), ("free", order.free)):
+                      ("renew", lambda: kept.renew(3)), ("free", plan.free)):
         e = raised(use)
         check(isinstance(e, equipoise.Error) and e.code == equipoise.ERR_STATE, f"{name} after MPI_Finalize(): {e!r}")
     check(arrived.sum() == len(arrived) and placement.tolist() == placed, "arrays outlive all of that")

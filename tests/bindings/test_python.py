@@ -82,9 +82,6 @@ def items_travel():
     pairs = np.stack([rows["id"], -rows["id"]], axis=1)
     check(sorted(equipoise.gather_records(comm, pairs[:, :])[:, 1]) == sorted(-i for i in range(900) if i // 300 != 1 and
           i < 300 * comm.size), "rows of two numbers")
-    with equipoise.PointOrder(comm, rows["x"], rows["weight"]) as order:
-        ids = order.bring(rows["id"])
-        check(len(ids) == len(order) and (order.give_back(ids) == rows["id"]).all(), "there and back")
     part = equipoise.balance_points(comm, rows["x"], nparts=4)
     cells_part, cells = equipoise.balance_points(comm, rows["x"], method="voronoi", nparts=4, regions=True)
     check((cells.find(rows["x"]) == cells_part).all() and len(cells.touch([0] * 3, [1] * 3)) == 4, "regions come with parts")

@@ -110,57 +110,6 @@ static eqp_points points_of(const seat *s, point_arrays *a)
                         OR_NULL("points.phase_load", a->load)};
 }
 
-static int point_order_create(const seat *s)
-{
-    point_arrays arrays;
-    const eqp_points points = points_of(s, &arrays);
-    eqp_point_order *order = NULL;
-    const int code = CALL(s, eqp_point_order_create(s->argument, OR_NULL("points", &points), OR_NULL("order", &order)));
-
-    CHECK((order == NULL) == (code != EQP_OK));
-    eqp_point_order_free(order);
-    return code;
-}
-
-/* Calls one direction of a point order. */
-static int follow_order(const seat *s, int follow(const eqp_point_order *, size_t, const void *, void *))
-{
-    const seat usual = {.rank = s->rank, .what = ""};
-    point_arrays arrays;
-    const eqp_points points = points_of(&usual, &arrays);
-    eqp_point_order *order = NULL;
-    int64_t out[64] = {0}, in[64];
-
-    CHECK_EQUAL(eqp_point_order_create(s->comm, &points, &order), EQP_OK);
-    const eqp_point_order *const given = OR_NULL("order", order);
-    const int code = CALL(s, follow(given, number(s, "element_size", 8), OR_NULL("send", out), OR_NULL("recv", in)));
-    eqp_point_order_free(order);
-    return code;
-}
-
-static int point_order_free(const seat *s)
-{
-    const seat usual = {.rank = s->rank, .what = ""};
-    point_arrays arrays;
-    const eqp_points points = points_of(&usual, &arrays);
-    eqp_point_order *order = NULL;
-    const int code = eqp_point_order_create(s->comm, &points, &order);
-
-    eqp_point_order_free(OR_NULL("order", order));
-    eqp_point_order_free(is(s, "order: NULL") ? order : NULL);
-    return code;
-}
-
-static int point_order_bring(const seat *s)
-{
-    return follow_order(s, eqp_point_order_bring);
-}
-
-static int point_order_return(const seat *s)
-{
-    return follow_order(s, eqp_point_order_return);
-}
-
 static int regions_create(const seat *s)
 {
     point_arrays arrays;
@@ -292,17 +241,9 @@ MPI_TEST(rows_of_methods)
          "; how.size: 0; how.high: below low; how.least: -1; grid: NULL; regions: NULL; SAME " METHOD_SAME
          "; " POINTS_SAME "; " OPTIONS_SAME
          "; how: NULL; how.low: -2 for -1; how.least: 0.5 for 0; NEEDED options.settings: 1 for 0"},
-        {"eqp_point_order_create", point_order_create,
-         "FINE " POINTS_FINE "; points.phase_load: NULL; ALONE comm: NULL; WRONG " POINTS_WRONG
-         "; order: NULL; SAME " POINTS_SAME},
         {"eqp_regions_create", regions_create,
          "FINE " POINTS_FINE "; points.phase_load: NULL; message: NULL; ALONE comm: NULL; WRONG " POINTS_WRONG
          "; part: NULL; part: 5 of 2; nparts: 0 for 2; regions: NULL; SAME " POINTS_SAME "; nparts: 3 for 2"},
-        {"eqp_point_order_free", point_order_free, "FINE order: NULL"},
-        {"eqp_point_order_bring", point_order_bring,
-         "ALONE order: NULL; WRONG element_size: 0 for 8; send: NULL; recv: NULL; SAME element_size: 4 for 8"},
-        {"eqp_point_order_return", point_order_return,
-         "ALONE order: NULL; WRONG element_size: 0 for 8; send: NULL; recv: NULL; SAME element_size: 4 for 8"},
     };
     run_calls(comm, all, sizeof all / sizeof all[0]);
 }

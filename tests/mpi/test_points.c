@@ -10,7 +10,7 @@
 
 #include "counted_calls.h"
 #include "failing_ranks.h"
-#include "methods/frame/frame.h"
+#include "methods/points/points.h"
 
 enum { ITEMS = 400, MANY = 4000, UNSET = -7 };
 
@@ -329,39 +329,32 @@ MPI_TEST(what_cannot_be_is_refused_everywhere)
     }
 }
 
-/* A column that returns equals the one sent. */
-MPI_TEST(columns_follow_the_curve_and_come_back)
+/* Every rank gets about equal numbers of items, although only some keys are exchanged. */
+MPI_TEST(items_follow_the_curve_and_come_back)
 {
     static items t;
-    int first[ITEMS] = {0}, all[ITEMS], back[ITEMS];
 
-    for (int spread = -1; spread < SPREADS; spread++) { /* -1: all on one rank */
-        const MPI_Comm here = spread < 0 ? MPI_COMM_SELF : comm;
-        const layout is = {.n = ITEMS, .spread = (enum spread)(spread < 0 ? BY_NUMBER : spread)};
-        eqp_point_order *order = NULL;
-        int64_t before = 0, total = 0;
-
-        make_items(&is, mpi_test_rank(here), mpi_test_size(here), &t);
-        CHECK_EQUAL(eqp_point_order_create(here, &t.points, &order), EQP_OK);
-        const int64_t n = eqp_point_order_count(order);
-        int *const column = mpi_test_alloc((size_t)n + 1, sizeof *column);
-        CHECK_EQUAL(eqp_scan_int64(here, n, &before, &total), EQP_OK);
-        CHECK_EQUAL(total, ITEMS);
-        CHECK(n <= ITEMS / mpi_test_size(here) + 3); /* coincident pairs stay together */
-        CHECK_EQUAL(eqp_point_order_bring(order, sizeof *column, t.number, column), EQP_OK);
-        memset(all, 0, sizeof all);
-        memcpy(all + before, column, (size_t)n * sizeof *column);
-        MPI_Allreduce(MPI_IN_PLACE, all, ITEMS, MPI_INT, MPI_SUM, here);
-        memcpy(first, spread < 0 ? all : first, sizeof first);
-        CHECK(memcmp(all, first, sizeof all) == 0);
-        CHECK_EQUAL(eqp_point_order_return(order, sizeof *column, column, back), EQP_OK);
-        CHECK(memcmp(back, t.number, (size_t)t.points.n * sizeof *back) == 0);
-        CHECK_EQUAL(eqp_point_order_bring(order, 0, t.number, column), EQP_ERR_ARGUMENT);
+    for (int spread = 0; spread < SPREADS; spread++) {
+        const layout is = {.n = MANY, .spread = (enum spread)spread};
+        eqp__point_order order = {.n = 0};
+        eqp__points_scope scope;
+        make_items(&is, mpi_test_rank(comm), mpi_test_size(comm), &t);
+        CHECK_EQUAL(eqp__point_order_open(comm, &t.points, &order), EQP_OK);
+        CHECK_EQUAL(eqp__points_meet(comm, EQP_OK, &t.points, 0, NULL, &scope, NULL), EQP_OK);
+        const int code = eqp__point_order_read(&t.points, &scope, &order);
+        CHECK_EQUAL(eqp__point_order_make(code, t.points.n, &scope, &order), EQP_OK);
+        CHECK((double)order.n < 1.05 * MANY / mpi_test_size(comm) + 1);
+        int *const column = mpi_test_alloc((size_t)order.n + 1, sizeof *column);
+        CHECK_EQUAL(eqp__point_order_bring(&order, sizeof *column, t.number, column), EQP_OK);
+        for (int64_t i = 0; i < order.n; i++) {
+            CHECK(order.item[i].x[1] == coordinate(&is, column[i], 1));
+            CHECK(i == 0 || order.item[i - 1].key <= order.item[i].key);
+        }
+        CHECK_EQUAL(eqp__point_order_return(&order, sizeof *column, column, t.part), EQP_OK);
+        CHECK(memcmp(t.part, t.number, (size_t)t.points.n * sizeof *t.part) == 0);
         free(column);
-        eqp_point_order_free(order);
+        eqp__point_order_close(&order);
     }
-    CHECK_EQUAL(eqp_point_order_count(NULL), 0);
-    eqp_point_order_free(NULL);
 }
 
 /* Checks the part of each item; for a coincident pair the part of either. */
@@ -429,28 +422,19 @@ MPI_TEST(what_no_walls_tell_apart_is_refused)
     CHECK(regions == NULL && eqp_regions_find(NULL, (double[3]){0}) == -1);
 }
 
-/* Allocations of orders and regions; user: not used */
-static int places_without_memory(MPI_Comm comm, void *user)
+/* user: not used */
+static int regions_without_memory(MPI_Comm comm, void *user)
 {
     static items t;
-    eqp_point_order *order = NULL;
     eqp_regions *regions = NULL;
-    int column[ITEMS], back[ITEMS];
 
     (void)user;
     make_items(&(layout){.n = 24, .spread = EVERY_OTHER_RANK}, mpi_test_rank(comm), mpi_test_size(comm), &t);
-    for (int64_t i = 0; i < t.points.n; i++) {
-        t.part[i] = 0;
-    }
+    memset(t.part, 0, sizeof t.part);
     failing_ranks_begin();
-    int code = eqp_point_order_create(comm, &t.points, &order);
-    CHECK((order == NULL) == (code != EQP_OK));
-    code = code == EQP_OK ? eqp_point_order_bring(order, sizeof *column, t.number, column) : code;
-    code = code == EQP_OK ? eqp_point_order_return(order, sizeof *column, column, back) : code;
-    code = code == EQP_OK ? eqp_regions_create(comm, &t.points, t.part, 4, &regions, NULL) : code;
+    const int code = eqp_regions_create(comm, &t.points, t.part, 4, &regions, NULL);
     failing_ranks_end();
     CHECK((regions == NULL) == (code != EQP_OK));
-    eqp_point_order_free(order);
     eqp_regions_free(regions);
     return code;
 }
@@ -478,7 +462,7 @@ MPI_TEST(a_call_fails_on_all_ranks_or_on_none)
     CHECK(failing_ranks_check(comm, without_memory, (void *)eqp_method_find("sfc")) > 0);
     CHECK(failing_ranks_check(comm, without_memory, (void *)eqp_method_find("tensor")) > 0);
     CHECK(failing_ranks_check(comm, without_memory, (void *)eqp_method_find("voronoi")) > 0);
-    CHECK(failing_ranks_check(comm, places_without_memory, NULL) > 0);
+    CHECK(failing_ranks_check(comm, regions_without_memory, NULL) > 0);
 }
 
 /* Every fifth item also works in the second phase. Parts are even for any distribution, weighted or not. */
@@ -559,23 +543,4 @@ MPI_TEST(parts_cost_few_calls_on_any_ranks)
         CHECK(calls <= row[k / 2].most && (former == 0 || calls == former));
         first[k / 2][k % 2] = calls;
     }
-}
-
-/* Ranks get about equal numbers of items although not all keys are exchanged. */
-MPI_TEST(an_order_costs_few_calls)
-{
-    static items t;
-    eqp_point_order *order = NULL;
-
-    make_items(&(layout){.n = MANY, .spread = SHUFFLED}, mpi_test_rank(comm), mpi_test_size(comm), &t);
-    const long before = counted();
-    CHECK_EQUAL(eqp_point_order_create(comm, &t.points, &order), EQP_OK);
-    const int64_t n = eqp_point_order_count(order);
-    CHECK((double)n < 1.05 * MANY / mpi_test_size(comm) + 1);
-    double *const weight = mpi_test_alloc((size_t)n + 1, sizeof *weight);
-    CHECK_EQUAL(eqp_point_order_bring(order, sizeof *weight, t.weight, weight), EQP_OK);
-    CHECK_EQUAL(eqp_point_order_return(order, sizeof *weight, weight, t.weight), EQP_OK);
-    CHECK(counted() - before <= 10);
-    free(weight);
-    eqp_point_order_free(order);
 }

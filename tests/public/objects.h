@@ -214,7 +214,6 @@ MAKER(eqp_gatherer, eqp_gatherer_create(world_comm, 8, &object))
 static const double two_places[6] = {0, 0, 0, 1, 1, 1};
 static const eqp_points two_points = {.n = 2, .x = two_places};
 
-MAKER(eqp_point_order, eqp_point_order_create(world_comm, &two_points, &object))
 MAKER(eqp_regions, eqp_regions_create(world_comm, &two_points, (const int[]){0, 1}, 2, &object, NULL))
 MAKER(eqp_directory, eqp_directory_create(world_comm, 2, (const int64_t[]){3, -5}, &object))
 MAKER(eqp_loop, eqp_loop_create(world_comm, eqp_schedule_method_at(0), 16, NULL, NULL, &object))

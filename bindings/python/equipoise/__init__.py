@@ -8,7 +8,7 @@ details: `man 3 equipoise`."""
 from . import _structs
 from ._balancer import Balancer, Evaluation, Map, Survey, owner_dtype
 from ._library import Error, __version__, error_text, lib
-from ._points import (Plan, PointOrder, Regions, Walls, balance_points, balance_send, cut_keys, gather_records, hilbert_keys,
+from ._points import (Plan, Regions, Walls, balance_points, balance_send, cut_keys, gather_records, hilbert_keys,
                       methods, send_records, verify_records)
 
 # Error codes, survey kinds and actions, without the prefix EQP_.

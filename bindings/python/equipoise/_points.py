@@ -35,12 +35,6 @@ class _Points:
         self.c.size = self.column("size", size, numpy.int64)
         self.c.part_now = self.column("part_now", part_now, numpy.intc)
 
-    def finite(self):
-        """Raises if a position is not finite, since eqp_point_order_create() gives no message; returns self."""
-        if not numpy.isfinite(self.kept[0]).all():
-            raise ValueError("x: a position that is not finite")
-        return self
-
     def column(self, name, values, kind):
         if values is None:
             return None
@@ -243,32 +237,6 @@ sending rank."""
     def give_back(self, items):
         """Returns the arrived items, or one row for each, to their origin."""
         return _along(items, len(self), self._n, self._handle, self._count)
-
-
-class PointOrder(Shared):
-    """Items along a Hilbert curve, in equal numbers on each rank: eqp_point_order. Create and free are collective."""
-
-    _free = lib.eqp_point_order_free
-
-    @collective("eqp_point_order_create", "the ranks differ in the type of x, or in whether weight or size is given")
-    def __init__(self, comm, x, weight=None, *, size=None, part_now=None):
-        points, handle = _Points(x, weight, size, part_now).finite(), c_void_p()
-        yield points.c, handle
-        self._made(handle.value, comm)
-        self._n = points.n
-
-    def __len__(self):
-        return lib.eqp_point_order_count(self._open())
-
-    @collective("eqp_point_order_bring", SAME)
-    def bring(self, items):
-        """Brings a column into the order: eqp_point_order_bring(). Collective."""
-        return _along(items, self._n, len(self))
-
-    @collective("eqp_point_order_return", SAME)
-    def give_back(self, items):
-        """Returns a column to the original places of the items: eqp_point_order_return(). Collective."""
-        return _along(items, len(self), self._n)
 
 
 class Regions(Handle):

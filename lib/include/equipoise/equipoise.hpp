@@ -283,15 +283,15 @@ inline bool finalized() noexcept
 
 } // namespace detail
 
-/** Frees an object by the function of its type. Freeing balancers and orders is collective and has no effect after
+/** Frees an object by the function of its type. Freeing a balancer is collective and has no effect after
  * MPI_Finalize(). */
 struct deleter {
     template <class T> void operator()(T *object) const noexcept
     {
-        constexpr bool collective = std::is_same_v<T, eqp_balancer> || std::is_same_v<T, eqp_point_order>;
+        constexpr bool collective = std::is_same_v<T, eqp_balancer>;
         const auto functions =
             std::make_tuple(eqp_balancer_free, eqp_evaluation_free, eqp_gatherer_free, eqp_kdtree_free, eqp_map_free,
-                            eqp_move_plan_free, eqp_point_order_free, eqp_regions_free, eqp_route_free, eqp_units_free);
+                            eqp_move_plan_free, eqp_regions_free, eqp_route_free, eqp_units_free);
 
         if (!collective || !detail::finalized()) {
             std::get<void (*)(T *)>(functions)(object);

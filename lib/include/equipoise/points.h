@@ -80,40 +80,6 @@ int eqp_balance_send(MPI_Comm comm, const eqp_method *method, const eqp_points *
                      const eqp_balance_options *options, int ncolumns, eqp_point_column *column, int64_t *nrecv,
                      eqp_balance_result *result);
 
-/** The order of items along a Hilbert curve, about equally many on every rank, with the communication to that order and
- * back: for codes that work in that order and for methods that need it. */
-typedef struct eqp_point_order eqp_point_order;
-
-/** Finds the order of items along the curve. The order does not depend on the distribution of the items over the ranks.
- * Items in one cell of the curve (2^-21 of the cube around all) are ordered by coordinates, weight, size and present
- * part.
- * \param[in]  comm    any intracommunicator; duplicated
- * \param[in]  points  this rank's items
- * \param[out] order   owned by the caller: eqp_point_order_free(); unchanged on error
- * \return EQP_OK; EQP_ERR_DATA for a coordinate that is not finite; EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_MPI.
- * Collective */
-int eqp_point_order_create(MPI_Comm comm, const eqp_points *points, eqp_point_order **order);
-
-/** Frees an order. Collective; NULL on all ranks is legal. */
-void eqp_point_order_free(eqp_point_order *order);
-
-/** Number of items on this rank in that order, after the items of lower ranks. Local. NULL: 0. */
-int64_t eqp_point_order_count(const eqp_point_order *order);
-
-/** Sorts a column into that order; call it for every array of the items. Collective.
- * \param[in]  order         the order
- * \param[in]  element_size  bytes, >= 1, the same on all ranks
- * \param[in]  send          [points.n] elements (borrowed)
- * \param[out] recv          [eqp_point_order_count()] elements
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_MPI */
-int eqp_point_order_bring(const eqp_point_order *order, size_t element_size, const void *send, void *recv);
-
-/** Returns a column to the original ranks and places: the inverse of eqp_point_order_bring(), with the same arguments.
- * Collective.
- * \param[in]  send  [eqp_point_order_count()] elements (borrowed)
- * \param[out] recv  [points.n] elements */
-int eqp_point_order_return(const eqp_point_order *order, size_t element_size, const void *send, void *recv);
-
 /** Largest number of parts of eqp_regions. */
 #define EQP_REGIONS_PARTS (1 << 24)
 

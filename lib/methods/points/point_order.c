@@ -166,35 +166,36 @@ enum { LEAST_SAMPLED = 256, SAMPLED_PER_RANK = 64 };
 /* A rank's message to all ranks: its code, its number of keys, then its sampled keys. */
 enum { CODE, NUMBER, KEYS };
 
-typedef struct eqp__deal {
-    int rank, nranks, nkeys; /* nkeys: most sampled keys of a rank */
-    eqp__curve_item *out;    /* [n] */
-    place *sorted;           /* [n] */
-    int *dest;               /* [n] destination ranks of the items */
-    uint64_t *told, *heard;  /* [KEYS + nkeys] message of this rank; [nranks][KEYS + nkeys] of all ranks */
-    place *sample;           /* [nranks * nkeys] sampled keys; `item` holds their weights */
-} deal;
-
-static void deal_free(deal *d)
+int eqp__point_order_open(MPI_Comm comm, const eqp_points *points, eqp__point_order *order)
 {
-    if (d != NULL) {
-        EQP__FREE(d->out, d->sorted, d->dest, d->told, d->heard, d->sample, d);
-    }
+    const int64_t n = points->n;
+    eqp__point_order *const o = order;
+
+    o->comm = comm;
+    EQP__CHECK(eqp__comm_shape(comm, &o->rank, &o->nranks));
+    o->nkeys = SAMPLED_PER_RANK * o->nranks > LEAST_SAMPLED ? SAMPLED_PER_RANK * o->nranks : LEAST_SAMPLED;
+    o->nkeys = o->nkeys < MOST_SAMPLED / o->nranks ? o->nkeys : MOST_SAMPLED / o->nranks + 1;
+    return EQP__ARRAYS(EQP__ARRAY(o->here, n), EQP__ARRAY(o->place, n), EQP__ARRAY(o->dest, n),
+                       EQP__ARRAY(o->told, KEYS + o->nkeys),
+                       EQP__ARRAY(o->heard, (int64_t)(KEYS + o->nkeys) * o->nranks),
+                       EQP__ARRAY(o->sample, (int64_t)o->nkeys * o->nranks), EQP__ARRAY(o->recv_count, o->nranks));
 }
 
-static int deal_open(MPI_Comm comm, int64_t n, deal **made)
+/* Frees the arrays that only the sorting needs. */
+static void forget_places(eqp__point_order *o)
 {
-    deal *d = NULL;
+    EQP__FREE(o->here, o->place, o->dest, o->told, o->heard, o->sample);
+    o->here = NULL;
+    o->place = o->sample = NULL;
+    o->dest = NULL;
+    o->told = o->heard = NULL;
+}
 
-    EQP__CHECK(eqp_array_create(made, 1, sizeof *d));
-    d = *made;
-    EQP__CHECK(eqp__comm_shape(comm, &d->rank, &d->nranks));
-    d->nkeys = SAMPLED_PER_RANK * d->nranks > LEAST_SAMPLED ? SAMPLED_PER_RANK * d->nranks : LEAST_SAMPLED;
-    d->nkeys = d->nkeys < MOST_SAMPLED / d->nranks ? d->nkeys : MOST_SAMPLED / d->nranks + 1;
-    return EQP__ARRAYS(EQP__ARRAY(d->out, n), EQP__ARRAY(d->sorted, n), EQP__ARRAY(d->dest, n),
-                       EQP__ARRAY(d->told, KEYS + d->nkeys),
-                       EQP__ARRAY(d->heard, (int64_t)(KEYS + d->nkeys) * d->nranks),
-                       EQP__ARRAY(d->sample, (int64_t)d->nkeys * d->nranks));
+void eqp__point_order_close(eqp__point_order *order)
+{
+    forget_places(order);
+    eqp_move_plan_free(order->plan);
+    EQP__FREE(order->recv_count, order->item);
 }
 
 /* First of the n items that sample k of m represents. */
@@ -205,7 +206,7 @@ static int64_t sampled_before(int64_t n, int64_t m, int64_t k)
 
 /* Gathers evenly spaced keys from every rank, or all keys of a rank with few. *before: number of items on lower ranks.
  * Collective. */
-static int share_keys(MPI_Comm comm, deal *d, int code, int64_t n, int64_t *before)
+static int share_keys(eqp__point_order *d, int code, int64_t n, int64_t *before)
 {
     const int length = KEYS + d->nkeys;
     const int64_t m = n < d->nkeys ? n : d->nkeys;
@@ -214,10 +215,10 @@ static int share_keys(MPI_Comm comm, deal *d, int code, int64_t n, int64_t *befo
     d->told[NUMBER] = (uint64_t)n;
     for (int64_t k = 0; k < m; k++) {
         const int64_t from = sampled_before(n, m, k), to = sampled_before(n, m, k + 1);
-        d->told[KEYS + k] = d->sorted[from + (to - from) / 2].key;
+        d->told[KEYS + k] = d->place[from + (to - from) / 2].key;
     }
     EQP__CHECK(
-        EQP__MPI(EQP__WAITS(MPI_Allgather(d->told, length, MPI_UINT64_T, d->heard, length, MPI_UINT64_T, comm))));
+        EQP__MPI(EQP__WAITS(MPI_Allgather(d->told, length, MPI_UINT64_T, d->heard, length, MPI_UINT64_T, d->comm))));
     *before = 0;
     for (int r = 0; r < d->nranks; r++) {
         const uint64_t *heard = d->heard + (int64_t)r * length;
@@ -230,7 +231,7 @@ static int share_keys(MPI_Comm comm, deal *d, int code, int64_t n, int64_t *befo
 }
 
 /* Cuts the curve by the sampled keys, identically on every rank, and sets dest. Equal keys stay together. */
-static void choose_ranks(deal *d, int64_t n, int64_t total)
+static void choose_ranks(eqp__point_order *d, int64_t n, int64_t total)
 {
     place *const sample = d->sample;
     int64_t nsample = 0, below = 0, at = 0, next = 0;
@@ -260,150 +261,77 @@ static void choose_ranks(deal *d, int64_t n, int64_t total)
         d->heard[r] = r < d->nranks - 1 && at < nsample ? sample[at].key : UINT64_MAX; /* end of rank r */
     }
     for (int64_t i = 0, r = 0; i < n; i++) {
-        while (d->sorted[i].key >= d->heard[r]) {
+        while (d->place[i].key >= d->heard[r]) {
             r++;
         }
-        d->dest[d->sorted[i].item] = (int)r;
+        d->dest[d->place[i].item] = (int)r;
     }
 }
 
-int eqp__point_order_open(MPI_Comm comm, const eqp_points *points, eqp_point_order **order)
-{
-    EQP__CHECK(eqp_array_create(order, 1, sizeof **order));
-    (*order)->comm = comm;
-    EQP__CHECK(deal_open(comm, points->n, &(*order)->deal));
-    return eqp_array_create(&(*order)->recv_count, (*order)->deal->nranks, sizeof *(*order)->recv_count);
-}
-
-int eqp__point_order_read(const eqp_points *points, const eqp__points_scope *scope, eqp_point_order *order)
+int eqp__point_order_read(const eqp_points *points, const eqp__points_scope *scope, eqp__point_order *order)
 {
     int code = EQP_OK;
 
     for (int64_t i = 0; i < points->n && code == EQP_OK; i++) {
-        eqp__curve_item *const item = &order->deal->out[i];
+        eqp__curve_item *const item = &order->here[i];
         *item = (eqp__curve_item){.id = i,
                                   .size = points->size != NULL ? points->size[i] : 1,
                                   .weight = points->weight != NULL ? points->weight[i] : 1.0,
-                                  .part_now = points->part_now != NULL ? points->part_now[i] : order->deal->rank};
+                                  .part_now = points->part_now != NULL ? points->part_now[i] : order->rank};
         eqp__points_read(points, i, item->x);
         code = eqp_hilbert_keys(1, &item->x[0], &item->x[1], &item->x[2], scope->low, scope->side, &item->key);
     }
     return code;
 }
 
-eqp__curve_item *eqp__point_order_items(const eqp_point_order *order)
+int eqp__point_order_make(int code, int64_t n, const eqp__points_scope *scope, eqp__point_order *order)
 {
-    return order->deal->out;
-}
-
-int eqp__point_order_make(int code, int64_t n, const eqp__points_scope *scope, eqp_point_order *order)
-{
-    deal *const d = order->deal;
+    eqp__point_order *const o = order;
     int64_t before = 0;
 
     for (int64_t i = 0; i < n; i++) {
-        d->sorted[i] = (place){d->out[i].key, i};
+        o->place[i] = (place){o->here[i].key, i};
     }
-    qsort(d->sorted, (size_t)n, sizeof *d->sorted, by_place);
-    EQP_TRY(share_keys(order->comm, d, code, n, &before));
+    qsort(o->place, (size_t)n, sizeof *o->place, by_place);
+    EQP_TRY(share_keys(o, code, n, &before));
     for (int64_t i = 0; i < n; i++) {
-        d->out[i].id += before;
+        o->here[i].id += before;
     }
-    choose_ranks(d, n, scope->n);
-    code = eqp_move_plan_create(n, d->dest, d->nranks, &order->plan);
-    EQP_TRY(eqp__move_new(order->comm, code, order->plan, sizeof *d->out, d->out, order->recv_count, &order->n,
-                          &order->item));
-    for (int64_t i = 0; i < order->n; i++) {
-        order->item[i].arrived = i;
+    choose_ranks(o, n, scope->n);
+    code = eqp_move_plan_create(n, o->dest, o->nranks, &o->plan);
+    EQP_TRY(eqp__move_new(o->comm, code, o->plan, sizeof *o->here, o->here, o->recv_count, &o->n, &o->item));
+    for (int64_t i = 0; i < o->n; i++) {
+        o->item[i].arrived = i;
     }
-    eqp__points_sort(order->n, order->item);
-    deal_free(d);
-    order->deal = NULL;
+    eqp__points_sort(o->n, o->item);
+    forget_places(o);
 done:
     return code;
 }
 
-int eqp_point_order_create(MPI_Comm comm, const eqp_points *points, eqp_point_order **order)
-{
-    MPI_Comm own = MPI_COMM_NULL;
-    eqp_point_order *made = NULL;
-    eqp__points_scope scope;
-    eqp_points mine;
-    int code = eqp__comm_dup(comm, &own);
-
-    EQP__CHECK(code);
-    points = eqp__points_known(points, &mine);
-    code =
-        order == NULL || points == NULL || points->n < 0 ? EQP_ERR_ARGUMENT : eqp__point_order_open(own, points, &made);
-    EQP_TRY(eqp__points_meet(own, code, points, 0, NULL, &scope, NULL));
-    EQP_TRY(eqp__point_order_make(eqp__point_order_read(points, &scope, made), points->n, &scope, made));
-    made->owns_comm = true;
-    *order = made;
-    return EQP_OK;
-done:
-    eqp_point_order_free(made);
-    eqp_comm_free(&own);
-    return code;
-}
-
-void eqp_point_order_free(eqp_point_order *order)
-{
-    if (order != NULL) {
-        eqp_move_plan_free(order->plan);
-        EQP__FREE(order->recv_count, order->item);
-        deal_free(order->deal);
-        if (order->owns_comm) {
-            eqp_comm_free(&order->comm);
-        }
-        free(order);
-    }
-}
-
-int64_t eqp_point_order_count(const eqp_point_order *order)
-{
-    return order != NULL ? order->n : 0;
-}
-
-/* Allocates a column of n elements in order of arrival. EQP_ERR_ARGUMENT for invalid arguments. Local. */
-static int make_arrivals(const eqp_point_order *order, size_t element_size, const void *send, const void *recv,
-                         bool forth, char **column)
-{
-    const int64_t nhome = order->plan->n, there = order->n;
-    const bool can_be = element_size >= 1 && (send != NULL || (forth ? nhome : there) == 0) &&
-                        (recv != NULL || (forth ? there : nhome) == 0);
-
-    return can_be ? eqp_array_create(column, there, element_size) : EQP_ERR_ARGUMENT;
-}
-
-int eqp_point_order_bring(const eqp_point_order *order, size_t element_size, const void *send, void *recv)
+int eqp__point_order_bring(const eqp__point_order *order, size_t size, const void *send, void *recv)
 {
     char *column = NULL;
-    int code;
+    int code = eqp_array_create(&column, order->n, size);
 
-    EQP_REQUIRE(order);
-    code = make_arrivals(order, element_size, send, recv, true, &column);
-    EQP_TRY(eqp__move_apply(order->comm, code, order->plan, order->recv_count, element_size, send, column));
+    EQP_TRY(eqp__move_apply(order->comm, code, order->plan, order->recv_count, size, send, column));
     for (int64_t i = 0; i < order->n; i++) {
-        memcpy((char *)recv + (size_t)i * element_size, column + (size_t)order->item[i].arrived * element_size,
-               element_size);
+        memcpy((char *)recv + (size_t)i * size, column + (size_t)order->item[i].arrived * size, size);
     }
 done:
     free(column);
     return code;
 }
 
-int eqp_point_order_return(const eqp_point_order *order, size_t element_size, const void *send, void *recv)
+int eqp__point_order_return(const eqp__point_order *order, size_t size, const void *send, void *recv)
 {
     char *column = NULL;
-    int code;
+    int code = eqp_array_create(&column, order->n, size);
 
-    EQP_REQUIRE(order);
-    code = make_arrivals(order, element_size, send, recv, false, &column);
     for (int64_t i = 0; i < order->n && code == EQP_OK; i++) {
-        memcpy(column + (size_t)order->item[i].arrived * element_size, (const char *)send + (size_t)i * element_size,
-               element_size);
+        memcpy(column + (size_t)order->item[i].arrived * size, (const char *)send + (size_t)i * size, size);
     }
-    EQP_TRY(eqp__move_return(order->comm, code, order->plan, order->recv_count, element_size, column, recv));
+    EQP_TRY(eqp__move_return(order->comm, code, order->plan, order->recv_count, size, column, recv));
 done:
     free(column);
     return code;

@@ -47,7 +47,7 @@ typedef struct call {
     const eqp_balance_options *options;
     eqp_message *message;
     eqp__points_scope scope;
-    eqp_point_order *order; /* opened, with items read */
+    eqp__point_order *order; /* opened, with items read */
 } call;
 
 /* Assigns n items as columns [n]. phase_load: [n] or NULL. The caller frees the columns, also after an error.
@@ -71,7 +71,7 @@ static int assign_columns(const call *is, MPI_Comm comm, int code, int64_t n, co
 static int assign_in_place(const call *is, int code, int *part, eqp_balance_result *result)
 {
     const int64_t n = is->points->n;
-    eqp__curve_item *const item = eqp__point_order_items(is->order);
+    eqp__curve_item *const item = is->order->here;
     int64_t before = 0;
     int rank = 0;
     columns c = {.id = NULL};
@@ -141,7 +141,7 @@ static int assign_on_root(const call *is, int code, eqp__collect *way, int *part
 
     EQP_TRY(eqp__collect_announce(way, is->points->n, &g.n));
     code = code == EQP_OK ? eqp_array_create(&g.part, g.n, sizeof *g.part) : code;
-    EQP_TRY(eqp__collect_array(way, code, g.n, sizeof *g.item, eqp__point_order_items(is->order), &g.item));
+    EQP_TRY(eqp__collect_array(way, code, g.n, sizeof *g.item, is->order->here, &g.item));
     if (row > 0) {
         EQP_TRY(eqp__collect_array(way, EQP_OK, g.n, row, is->points->phase_load, &g.phase_load));
     }
@@ -165,18 +165,18 @@ done:
 static int assign_along_curve(const call *is, int code, int *part, eqp_balance_result *result)
 {
     const int nphases = is->options->nphases > 1 ? is->options->nphases : 0;
-    eqp_point_order *const order = is->order;
+    eqp__point_order *const order = is->order;
     columns c = {.id = NULL};
 
     EQP_TRY(eqp__point_order_make(code, is->points->n, &is->scope, order));
     if (nphases > 0) {
         code = eqp_array_create(&c.phase_load, order->n * nphases, sizeof *c.phase_load);
         EQP_TRY(eqp_agree(is->comm, code, NULL));
-        EQP_TRY(
-            eqp_point_order_bring(order, (size_t)nphases * sizeof *c.phase_load, is->points->phase_load, c.phase_load));
+        EQP_TRY(eqp__point_order_bring(order, (size_t)nphases * sizeof *c.phase_load, is->points->phase_load,
+                                       c.phase_load));
     }
     EQP_TRY(assign_columns(is, is->comm, EQP_OK, order->n, order->item, c.phase_load, &c, result));
-    EQP_TRY(eqp_point_order_return(order, sizeof *part, c.part, part));
+    EQP_TRY(eqp__point_order_return(order, sizeof *part, c.part, part));
 done:
     free_columns(&c);
     return code;
@@ -239,7 +239,8 @@ int eqp_balance_points(MPI_Comm comm, const eqp_method *method, const eqp_points
     eqp_message message = {""};
     eqp_points mine;
     eqp_balance_options here, asked;
-    call is = {.method = method, .points = eqp__points_known(points, &mine), .message = &message};
+    eqp__point_order order = {.n = 0};
+    call is = {.method = method, .points = eqp__points_known(points, &mine), .message = &message, .order = &order};
     eqp__same same[EQP__BALANCE_SAME];
     eqp__collect way = {.comm = MPI_COMM_NULL};
     eqp_balance_result found;
@@ -250,7 +251,7 @@ int eqp_balance_points(MPI_Comm comm, const eqp_method *method, const eqp_points
     points = is.points;
     is.options = options = eqp__balance_options_known(options, &asked);
     code = check_call(method, points, options, part, &message);
-    code = code == EQP_OK ? eqp__point_order_open(is.comm, points, &is.order) : code;
+    code = code == EQP_OK ? eqp__point_order_open(is.comm, points, &order) : code;
     code = code == EQP_OK ? eqp__collect_prepare(is.comm, &way) : code;
     if (code == EQP_OK) {
         eqp__balance_same(method, options, same);
@@ -260,7 +261,7 @@ int eqp_balance_points(MPI_Comm comm, const eqp_method *method, const eqp_points
         code = here.regions != NULL ? eqp__regions_open(here.nparts, &regions) : EQP_OK;
     }
     EQP_TRY(eqp__points_meet(is.comm, code, points, EQP__BALANCE_SAME, same, &is.scope, &message));
-    code = eqp__point_order_read(points, &is.scope, is.order);
+    code = eqp__point_order_read(points, &is.scope, &order);
     EQP_TRY(options->regions != NULL ? assign_regions(&is, code, &way, part, &found)
                                      : assign(&is, code, &way, part, &found));
     if (result != NULL) {
@@ -278,7 +279,7 @@ done:
         *options->message = message;
     }
     eqp_regions_free(regions);
-    eqp_point_order_free(is.order);
+    eqp__point_order_close(&order);
     eqp__collect_close(&way);
     eqp_comm_free(&is.comm);
     return code;
