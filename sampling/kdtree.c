@@ -352,10 +352,10 @@ int eqp_kdtree_create(int64_t n, int dim, const double *points, const eqp_kdtree
 void eqp_kdtree_free(eqp_kdtree *tree)
 {
     if (tree != NULL) {
-        eqp__free(tree->blocks);
-        eqp__free(tree->index);
-        eqp__free(tree->nodes);
-        eqp__free(tree);
+        free(tree->blocks);
+        free(tree->index);
+        free(tree->nodes);
+        free(tree);
     }
 }
 
@@ -487,7 +487,7 @@ int eqp__kdtree_check(const eqp_kdtree *tree, int *depth)
         good = index >= 0 && index < tree->n && !seen[index];
         seen[good ? index : 0] = true;
     }
-    eqp__free(seen);
+    free(seen);
     good = good && check_node(tree, &id, &place, 0, depth, low, high) && id == tree->nodes_used && place == tree->n &&
            memcmp(low, tree->low, sizeof *low * (size_t)tree->dim) == 0 &&
            memcmp(high, tree->high, sizeof *high * (size_t)tree->dim) == 0;

@@ -376,7 +376,7 @@ static int build(eqp_kdtree *tree, bool copy_points)
     if (copy_points) {
         tree->points = NULL;
     } else {
-        eqp__free(tree->blocks);
+        free(tree->blocks);
         tree->blocks = NULL;
     }
     return EQP_OK;

@@ -9,14 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/** Calls a function that returns a code, and returns its error from the calling function. */
-#define EQP__CHECK(call)                                                                                               \
-    do {                                                                                                               \
-        const int eqp__code = (call);                                                                                  \
-        if (eqp__code != EQP_OK) {                                                                                     \
-            return eqp__code;                                                                                          \
-        }                                                                                                              \
-    } while (0)
+#define EQP__CHECK EQP_CHECK
 
 /** Returns an error from the calling function if a condition holds. */
 #define EQP__FAIL_IF(condition, error)                                                                                 \
@@ -50,9 +43,13 @@ static inline void *eqp__realloc(void *block, size_t n, size_t size)
     return realloc(block, n * size > 0 ? n * size : 1);
 }
 
-static inline void eqp__free(void *block)
-{
-    free(block);
-}
+/** Frees several blocks. The pointers are read before any block is freed, so a struct may follow its members. */
+#define EQP__FREE(...)                                                                                                 \
+    do {                                                                                                               \
+        void *const eqp__block[] = {__VA_ARGS__};                                                                      \
+        for (size_t eqp__i = 0; eqp__i < sizeof eqp__block / sizeof *eqp__block; eqp__i++) {                           \
+            free(eqp__block[eqp__i]);                                                                                  \
+        }                                                                                                              \
+    } while (0)
 
 #endif

@@ -30,17 +30,10 @@ void eqp_units_free(eqp_units *units)
     }
     for (int64_t i = 0; i < units->nsplit; i++) {
         eqp_kdtree_free(units->split[i].tree);
-        eqp__free(units->split[i].centroid);
+        free(units->split[i].centroid);
     }
-    eqp__free(units->owner_unit);
-    eqp__free(units->unit);
-    eqp__free(units->split);
-    eqp__free(units->pool);
-    eqp__free(units->owner_first);
-    eqp__free(units->owner_list);
-    eqp__free(units->pin_first);
-    eqp__free(units->pin_list);
-    eqp__free(units);
+    EQP__FREE(units->owner_unit, units->unit, units->split, units->pool, units->owner_first, units->owner_list,
+              units->pin_first, units->pin_list, units);
 }
 
 int eqp__units_append(eqp_units *units, int64_t id, int64_t owner, int64_t *unit)
@@ -66,7 +59,7 @@ int eqp__units_append_cells(eqp_units *units, int64_t owner, int64_t n, const do
     memcpy(split.centroid, centroid, numbers * sizeof *centroid);
     code = eqp__cells_tree(units->dim, n, split.centroid, &split.tree);
     if (code != EQP_OK) {
-        eqp__free(split.centroid);
+        free(split.centroid);
         return code;
     }
     for (int64_t sub = 0; sub < n; sub++) {
@@ -157,7 +150,7 @@ static int list_pins(eqp_units *u)
     for (int64_t i = 0; i < u->count && u->npool > 0; i++) {
         memcpy(u->pin_list + u->pin_first[i], u->pool + u->unit[i].pin_at, (size_t)u->unit[i].npins * sizeof *u->pool);
     }
-    eqp__free(u->pool);
+    free(u->pool);
     u->pool = NULL;
     return EQP_OK;
 }

@@ -339,7 +339,7 @@ int eqp_units_intervals(int64_t n, const int64_t *id, const int64_t *count, cons
         memcpy(interval, made, (size_t)n * sizeof *interval);
     }
 done:
-    eqp__free(made);
+    free(made);
     eqp__splitter_free(&b.splitter);
     eqp_units_free(b.units);
     return code;
@@ -366,7 +366,6 @@ int eqp_units_create_serial(int64_t n, const int64_t *id, eqp_enumerate_fn enume
     if (code == EQP_OK) {
         code = eqp_units_create(n, id, count, weight, enumerate, user, options, NULL, NULL, units);
     }
-    eqp__free(count);
-    eqp__free(weight);
+    EQP__FREE(count, weight);
     return code;
 }

@@ -208,15 +208,9 @@ int64_t eqp__sketches_read(struct eqp__sketches *sketches, int64_t cell, int64_t
 
 void eqp__sketches_free(struct eqp__sketches *sketches)
 {
-    eqp__free(sketches->count);
-    eqp__free(sketches->limit);
-    eqp__free(sketches->key);
-    eqp__free(sketches->sorted);
-    eqp__free(sketches->place);
+    EQP__FREE(sketches->count, sketches->limit, sketches->key, sketches->sorted, sketches->place);
     sketches->count = NULL;
-    sketches->limit = NULL;
-    sketches->key = NULL;
-    sketches->sorted = NULL;
+    sketches->limit = sketches->key = sketches->sorted = NULL;
     sketches->place = NULL;
     sketches->capacity = 0;
 }

@@ -59,20 +59,8 @@ static int reserve(struct eqp__splitter *s, int64_t need)
 void eqp__splitter_free(struct eqp__splitter *s)
 {
     eqp_kdtree_free(s->tree);
-    eqp__free(s->centroid);
-    eqp__free(s->pick);
-    eqp__free(s->count);
-    eqp__free(s->weight);
-    eqp__free(s->same);
-    eqp__free(s->stratum);
-    eqp__free(s->picked);
-    eqp__free(s->due);
-    eqp__free(s->key);
-    eqp__free(s->index);
-    eqp__free(s->have);
-    eqp__free(s->done);
-    eqp__free(s->candidate);
-    eqp__free(s->candidate_cell);
+    EQP__FREE(s->centroid, s->pick, s->count, s->weight, s->same, s->stratum, s->picked, s->due, s->key, s->index,
+              s->have, s->done, s->candidate, s->candidate_cell);
     eqp__sketches_free(&s->pins);
 }
 

@@ -170,8 +170,7 @@ int eqp_owners_weigh(int64_t n, const int64_t *id, const int64_t *first_interact
         memcpy(weight, new_weight, (size_t)n * sizeof *weight);
     }
 done:
-    eqp__free(new_count);
-    eqp__free(new_weight);
+    EQP__FREE(new_count, new_weight);
     return code;
 }
 
