@@ -29,9 +29,6 @@
 /* An index above those of all points. */
 #define KD_NO_INDEX INT32_MAX
 
-/* Up to this many nearest points are kept sorted; more are kept in a heap. */
-#define KD_SORTED_MAX 32
-
 #if defined(__GNUC__) && defined(__x86_64__)
 #define KD_HAVE_AVX2
 #include <immintrin.h>
@@ -51,21 +48,16 @@ typedef struct kd_search kd_search;
 typedef int (*kd_walk)(const eqp_kdtree *tree, const double *query, kd_search *search);
 
 typedef struct kd_walks {
-    kd_walk nearest;
-    kd_walk sorted; /* the k nearest, few of them */
-    kd_walk heap;   /* many of them */
-    kd_walk visit;
+    kd_walk nearest, sorted, visit; /* sorted: the k nearest */
 } kd_walks;
 
 struct eqp_kdtree {
     int32_t n;
     int dim;
     int32_t leaf_size;
-    int64_t stride;
-    const double *points; /* the caller's */
-    double *blocks;       /* [n * dim + KD_LANES] coordinates in the order of make_blocks(), NULL if not copied */
-    int32_t *index;       /* [n] the caller's number of the point at each place of the leaves */
-    kd_node *nodes;       /* [nodes_used] */
+    double *blocks; /* [n * dim + KD_LANES] coordinates in the order of make_blocks() */
+    int32_t *index; /* [n] the caller's number of the point at each place of the leaves */
+    kd_node *nodes; /* [nodes_used] */
     int32_t nodes_used;
     int64_t nodes_room;
     kd_walks walk;
@@ -96,22 +88,13 @@ static inline int lowest_bit(unsigned bits)
 #endif
 }
 
-KD_INLINE double coordinate(const eqp_kdtree *tree, const kd_node *leaf, int32_t i, const int dim, int d)
-{
-    const int32_t first = i / KD_LANES * KD_LANES;
-    const int32_t size = -leaf->axis - first < KD_LANES ? -leaf->axis - first : KD_LANES;
-
-    return tree->blocks != NULL ? tree->blocks[(ptrdiff_t)(leaf->link + first) * dim + size * d + i - first]
-                                : tree->points[tree->index[leaf->link + i] * tree->stride + d];
-}
-
 #include "kdtree_build.h"
 
 /* Points found by a query, and its limit: it accepts points nearer than that, or equally near with a lower index. */
 struct kd_search {
     double limit;
     int32_t limit_index;
-    int64_t wanted; /* k nearest: number of points to find; below it the points found, sorted or as a heap */
+    int64_t wanted; /* k nearest: number of points to find; below it the points found, in order */
     int64_t found;
     int64_t *index;
     double *dist2;
@@ -134,35 +117,7 @@ static inline int take_nearest(kd_search *search, double dist2, int32_t index)
     return EQP_OK;
 }
 
-/* Inserts a point into a heap of n at or below the free place `at`. */
-static void sink(int64_t *index, double *dist2, int64_t at, int64_t n, int64_t new_index, double new_dist2)
-{
-    for (int64_t child; (child = 2 * at + 1) < n; at = child) {
-        const int64_t other = child + 1;
-        if (other < n &&
-            (dist2[other] > dist2[child] || (dist2[other] == dist2[child] && index[other] > index[child]))) {
-            child = other;
-        }
-        if (dist2[child] < new_dist2 || (dist2[child] == new_dist2 && index[child] < new_index)) {
-            break;
-        }
-        index[at] = index[child];
-        dist2[at] = dist2[child];
-    }
-    index[at] = new_index;
-    dist2[at] = new_dist2;
-}
-
-/* Once k points are found, only points better than the worst of them, at `worst`, are accepted. */
-static inline void limit_to(kd_search *search, int64_t worst)
-{
-    if (search->found == search->wanted) {
-        search->limit = search->dist2[worst];
-        search->limit_index = (int32_t)search->index[worst];
-    }
-}
-
-/* Keeps few points sorted, which is faster than a heap. */
+/* Keeps the points found in order. Once there are k, only points better than the last are accepted. */
 static inline int take_sorted(kd_search *search, double dist2, int32_t index)
 {
     int64_t at = search->found < search->wanted ? search->found++ : search->wanted - 1;
@@ -177,31 +132,10 @@ static inline int take_sorted(kd_search *search, double dist2, int32_t index)
     }
     search->dist2[at] = dist2;
     search->index[at] = index;
-    limit_to(search, search->wanted - 1);
-    return EQP_OK;
-}
-
-static inline int take_heap(kd_search *search, double dist2, int32_t index)
-{
-    int64_t *heap = search->index;
-    double *heap2 = search->dist2;
-
-    if (search->found < search->wanted) {
-        int64_t at = search->found++;
-        for (int64_t up; at > 0; at = up) {
-            up = (at - 1) / 2;
-            if (heap2[up] > dist2 || (heap2[up] == dist2 && heap[up] > index)) {
-                break;
-            }
-            heap[at] = heap[up];
-            heap2[at] = heap2[up];
-        }
-        heap[at] = index;
-        heap2[at] = dist2;
-    } else {
-        sink(heap, heap2, 0, search->found, index, dist2);
+    if (search->found == search->wanted) {
+        search->limit = search->dist2[search->wanted - 1];
+        search->limit_index = (int32_t)search->index[search->wanted - 1];
     }
-    limit_to(search, 0);
     return EQP_OK;
 }
 
@@ -222,39 +156,19 @@ typedef struct kd_frame {
 KD_INLINE int scan_equal(const eqp_kdtree *tree, const kd_node *leaf, const double *query, const int dim, kd_take take,
                          kd_search *search)
 {
-    const int32_t *index = tree->index + leaf->link;
+    const int32_t *index = tree->index + leaf->link, size = -leaf->axis < KD_LANES ? -leaf->axis : KD_LANES;
+    const double *first = tree->blocks + (ptrdiff_t)leaf->link * dim;
     double dist2 = 0;
     int code = EQP_OK;
 
     for (int d = 0; d < dim; d++) {
-        const double away = coordinate(tree, leaf, 0, dim, d) - query[d];
+        const double away = first[size * d] - query[d];
         dist2 += away * away;
     }
     for (int32_t i = 0; i < -leaf->axis && code == EQP_OK && is_wanted(search, dist2, index[i]); i++) {
         code = take(search, dist2, index[i]);
     }
     return code;
-}
-
-/* Scans a leaf with the caller's coordinates, point by point. */
-KD_INLINE int scan_points(const eqp_kdtree *tree, const kd_node *leaf, const double *query, const int dim, kd_take take,
-                          kd_search *search)
-{
-    const int32_t *index = tree->index + leaf->link;
-
-    for (int32_t i = 0; i < -leaf->axis; i++) {
-        const double *point = tree->points + index[i] * tree->stride;
-        double dist2 = 0;
-        for (int d = 0; d < dim; d++) {
-            const double away = point[d] - query[d];
-            dist2 += away * away;
-        }
-        if (is_wanted(search, dist2, index[i])) {
-            const int code = take(search, dist2, index[i]);
-            EQP__CHECK(code);
-        }
-    }
-    return EQP_OK;
 }
 
 /* Descends from a node to the leaf on the place's side of every cut; the opposite sides go onto the stack. */
@@ -335,11 +249,9 @@ int eqp_kdtree_create(int64_t n, int dim, const double *points, const eqp_kdtree
     made->n = (int32_t)n;
     made->dim = dim;
     made->leaf_size = options->leaf_size;
-    made->stride = options->stride != 0 ? options->stride : dim;
-    made->points = points;
     eqp__kdtree_use(made, EQP__KDTREE_BEST);
     if (n > 0) {
-        code = build(made, options->copy_points);
+        code = build(made, points, options->stride != 0 ? options->stride : dim);
     }
     if (code != EQP_OK) {
         eqp_kdtree_free(made);
@@ -352,10 +264,7 @@ int eqp_kdtree_create(int64_t n, int dim, const double *points, const eqp_kdtree
 void eqp_kdtree_free(eqp_kdtree *tree)
 {
     if (tree != NULL) {
-        free(tree->blocks);
-        free(tree->index);
-        free(tree->nodes);
-        free(tree);
+        EQP__FREE(tree->blocks, tree->index, tree->nodes, tree);
     }
 }
 
@@ -405,14 +314,7 @@ int eqp_kdtree_nearest_k(const eqp_kdtree *tree, const double *query, int64_t k,
     search.index = index;
     search.dist2 = dist2;
     if (k > 0 && tree->n > 0) {
-        (void)(k <= KD_SORTED_MAX ? tree->walk.sorted : tree->walk.heap)(tree, query, &search);
-    }
-    for (int64_t end = k > KD_SORTED_MAX ? search.found : 0; end-- > 1;) {
-        const int64_t worst = index[0];
-        const double worst2 = dist2[0];
-        sink(index, dist2, 0, end, index[end], dist2[end]);
-        index[end] = worst;
-        dist2[end] = worst2;
+        (void)tree->walk.sorted(tree, query, &search);
     }
     *found = search.found;
     return EQP_OK;
@@ -429,67 +331,11 @@ int eqp_kdtree_radius(const eqp_kdtree *tree, const double *query, double radius
     return tree->n > 0 ? tree->walk.visit(tree, query, &search) : EQP_OK;
 }
 
-/* Checks the subtree at node *id, whose points begin at *place, and computes its box; updates both. */
-static bool check_node(const eqp_kdtree *tree, int32_t *id, int32_t *place, int depth, int *deepest, double *low,
-                       double *high)
+int eqp__kdtree_depth(const eqp_kdtree *tree, int32_t node)
 {
-    const int32_t here = *id, first = *place;
-    const kd_node *node = &tree->nodes[here];
-    double least[EQP_KDTREE_DIM_MAX], most[EQP_KDTREE_DIM_MAX];
-
-    *id += 1;
-    if (here >= tree->nodes_used || depth > EQP__KDTREE_DEPTH_MAX) {
-        return false;
+    if (tree->n == 0 || tree->nodes[node].axis < 0) {
+        return 0;
     }
-    if (node->axis >= 0) {
-        const int axis = node->axis;
-        bool good = check_node(tree, id, place, depth + 1, deepest, low, high) && node->link == *id &&
-                    check_node(tree, id, place, depth + 1, deepest, least, most) && high[axis] == node->low &&
-                    least[axis] == node->high && node->low <= node->high;
-        for (int d = 0; d < tree->dim && good; d++) {
-            low[d] = fmin(low[d], least[d]);
-            high[d] = fmax(high[d], most[d]);
-        }
-        return good;
-    }
-    const int32_t count = -node->axis;
-    bool good = node->link == first && count >= 1 && count <= tree->n - first;
-    *place += count;
-    *deepest = depth > *deepest ? depth : *deepest;
-    for (int d = 0; d < tree->dim && good; d++) {
-        low[d] = high[d] = coordinate(tree, node, 0, tree->dim, d);
-        for (int32_t i = 1; i < count; i++) {
-            low[d] = fmin(low[d], coordinate(tree, node, i, tree->dim, d));
-            high[d] = fmax(high[d], coordinate(tree, node, i, tree->dim, d));
-        }
-        good = count <= tree->leaf_size || low[d] == high[d];
-    }
-    for (int32_t i = first + 1; count > tree->leaf_size && good && i < first + count; i++) {
-        good = tree->index[i] > tree->index[i - 1];
-    }
-    return good;
-}
-
-int eqp__kdtree_check(const eqp_kdtree *tree, int *depth)
-{
-    double low[EQP_KDTREE_DIM_MAX], high[EQP_KDTREE_DIM_MAX];
-    int32_t id = 0, place = 0;
-    bool good = true;
-
-    *depth = 0;
-    if (tree->n == 0) {
-        return tree->nodes_used == 0 ? EQP_OK : EQP_ERR_INTERNAL;
-    }
-    bool *seen = eqp__calloc((size_t)tree->n, sizeof *seen);
-    EQP__FAIL_IF(seen == NULL, EQP_ERR_MEMORY);
-    for (int32_t i = 0; i < tree->n && good; i++) {
-        const int32_t index = tree->index[i];
-        good = index >= 0 && index < tree->n && !seen[index];
-        seen[good ? index : 0] = true;
-    }
-    free(seen);
-    good = good && check_node(tree, &id, &place, 0, depth, low, high) && id == tree->nodes_used && place == tree->n &&
-           memcmp(low, tree->low, sizeof *low * (size_t)tree->dim) == 0 &&
-           memcmp(high, tree->high, sizeof *high * (size_t)tree->dim) == 0;
-    return good ? EQP_OK : EQP_ERR_INTERNAL;
+    const int left = eqp__kdtree_depth(tree, node + 1), right = eqp__kdtree_depth(tree, tree->nodes[node].link);
+    return 1 + (left > right ? left : right);
 }

@@ -335,22 +335,22 @@ KD_INLINE int build_nodes(eqp_kdtree *tree, const int dim)
     return EQP_OK;
 }
 
-static int gather(eqp_kdtree *tree)
+static int gather(eqp_kdtree *tree, const double *points, int64_t stride)
 {
     double *row = tree->blocks;
 
     for (int32_t i = 0; i < tree->n; i++) {
-        const double *point = tree->points + i * tree->stride;
         for (int d = 0; d < tree->dim; d++) {
-            EQP__FAIL_IF(!isfinite(point[d]), EQP_ERR_DATA);
-            *row++ = point[d];
+            const double x = points[i * stride + d];
+            EQP__FAIL_IF(!isfinite(x), EQP_ERR_DATA);
+            *row++ = x;
         }
         tree->index[i] = i;
     }
     return EQP_OK;
 }
 
-static int build(eqp_kdtree *tree, bool copy_points)
+static int build(eqp_kdtree *tree, const double *points, int64_t stride)
 {
     const size_t numbers = (size_t)tree->n * (size_t)tree->dim;
 
@@ -361,7 +361,7 @@ static int build(eqp_kdtree *tree, bool copy_points)
     tree->nodes = eqp__malloc((size_t)tree->nodes_room, sizeof *tree->nodes);
     EQP__FAIL_IF(tree->blocks == NULL || tree->index == NULL || tree->nodes == NULL, EQP_ERR_MEMORY);
     memset(tree->blocks + numbers, 0, KD_LANES * sizeof *tree->blocks);
-    int code = gather(tree);
+    int code = gather(tree, points, stride);
     if (code == EQP_OK) {
         code = tree->dim == 3   ? build_nodes(tree, 3)
                : tree->dim == 2 ? build_nodes(tree, 2)
@@ -372,12 +372,6 @@ static int build(eqp_kdtree *tree, bool copy_points)
     if (smaller != NULL) {
         tree->nodes = smaller;
         tree->nodes_room = tree->nodes_used;
-    }
-    if (copy_points) {
-        tree->points = NULL;
-    } else {
-        free(tree->blocks);
-        tree->blocks = NULL;
     }
     return EQP_OK;
 }

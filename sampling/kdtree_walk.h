@@ -27,9 +27,6 @@ KD_TARGET KD_INLINE int KD_ISA(scan_leaf)(const eqp_kdtree *tree, const kd_node 
     if (left > tree->leaf_size) {
         return scan_equal(tree, leaf, query, dim, take, search);
     }
-    if (tree->blocks == NULL) {
-        return scan_points(tree, leaf, query, dim, take, search);
-    }
     for (int32_t first = leaf->link; left > 0; first += KD_LANES, left -= KD_LANES) {
         const int32_t size = left < KD_LANES ? left : KD_LANES;
         const int32_t *index = tree->index + first;
@@ -104,16 +101,10 @@ KD_TARGET static int KD_ISA(walk_sorted)(const eqp_kdtree *tree, const double *q
                           : KD_ISA(walk)(tree, query, tree->dim, take_sorted, search);
 }
 
-KD_TARGET static int KD_ISA(walk_heap)(const eqp_kdtree *tree, const double *query, kd_search *search)
-{
-    return KD_ISA(walk)(tree, query, tree->dim, take_heap, search);
-}
-
 KD_TARGET static int KD_ISA(walk_visit)(const eqp_kdtree *tree, const double *query, kd_search *search)
 {
     return tree->dim == 3 ? KD_ISA(walk)(tree, query, 3, take_visit, search)
                           : KD_ISA(walk)(tree, query, tree->dim, take_visit, search);
 }
 
-static const kd_walks KD_ISA(walks) = {KD_ISA(walk_nearest), KD_ISA(walk_sorted), KD_ISA(walk_heap),
-                                       KD_ISA(walk_visit)};
+static const kd_walks KD_ISA(walks) = {KD_ISA(walk_nearest), KD_ISA(walk_sorted), KD_ISA(walk_visit)};

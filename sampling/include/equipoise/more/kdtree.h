@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** \file more/kdtree.h
- * \brief k-d tree over points that stay where the caller has them.
+ * \brief k-d tree over points.
  *
  * A static tree with buckets (J. L. Bentley, CACM 18 (1975) 509; J. H. Friedman, J. L. Bentley, R. A. Finkel, ACM TOMS
  * 3 (1977) 209) of 1 to #EQP_KDTREE_DIM_MAX dimensions. A node is halved at the middle of its points' bounding box
@@ -42,9 +42,6 @@ typedef struct eqp_kdtree_options {
     int leaf_size;
     /** Numbers from one point's first coordinate to the next point's, >= dim; 0: dim. */
     int64_t stride;
-    /** Copy the coordinates in the order of the leaves: queries are much faster, because they look at several points at
-     * once, and the caller's array is not needed any more once the tree is made. */
-    bool copy_points;
 } eqp_kdtree_options;
 
 /** The defaults: `eqp_kdtree_options options = eqp_kdtree_options_defaults();` */
@@ -55,7 +52,6 @@ static inline eqp_kdtree_options eqp_kdtree_options_defaults(void)
     memset(&options, 0, sizeof options);
     options.size = sizeof options;
     options.leaf_size = 20;
-    options.copy_points = true;
     return options;
 }
 
@@ -65,14 +61,12 @@ typedef struct eqp_kdtree eqp_kdtree;
 /** Takes one point of a radius query: its index and its squared distance. Returning anything but 0 ends the query. */
 typedef int (*eqp_kdtree_visit_fn)(void *user, int64_t index, double dist2);
 
-/** Builds a tree. Local, O(n log n) for every input, deterministic. While it runs it needs dim numbers and about
- * 4 + 72 / leaf_size bytes per point; the finished tree keeps these bytes, and the numbers if options ask for a copy.
+/** Builds a tree. Local, O(n log n) for every input, deterministic. The coordinates are
+ * copied in the order of the leaves: a tree needs dim numbers and about 4 + 72 / leaf_size bytes per point.
  *
  * \param[in]  n        number of points, 0 to #EQP_KDTREE_POINTS_MAX
  * \param[in]  dim      dimensions, 1 to #EQP_KDTREE_DIM_MAX
- * \param[in]  points   [n][stride] coordinates, of each row the first dim are used; borrowed, and not to be changed,
- *                      until eqp_kdtree_free(), or during this call only with options->copy_points; NULL is legal for
- *                      n = 0
+ * \param[in]  points   [n][stride] coordinates, of each row the first dim are used (borrowed); NULL is legal for n = 0
  * \param[in]  options  copied; NULL: #eqp_kdtree_options_defaults()
  * \param[out] tree     owned by the caller, who gives it to eqp_kdtree_free(); unchanged on error
  *
@@ -92,7 +86,8 @@ void eqp_kdtree_free(eqp_kdtree *tree);
  *         is infinite or not a number */
 int eqp_kdtree_nearest(const eqp_kdtree *tree, const double *query, int64_t *index, double *dist2);
 
-/** The k points next to a place, the nearest first, equal distances by index. Local, O(k log k + log n) expected.
+/** The k points next to a place, the nearest first, equal distances by index. Local, O(k log n) expected
+ * for small k: every point is inserted in order.
  * \param[in]  tree   borrowed
  * \param[in]  query  [dim] the place (borrowed)
  * \param[in]  k      points wanted, >= 0
