@@ -7,11 +7,12 @@ CITATION.cff has the required fields and the version of version.h; for all its v
 options with valid values; each workflow is YAML and runs .ci/run. Without python3-yaml only the recipe is checked, and
 the exit status is 77.
 """
+import builtins
+import contextlib
 import itertools
 import os
 import re
 import sys
-import types
 
 try:
     import yaml
@@ -42,76 +43,48 @@ def meson_options(root):
     return known
 
 
-class Spec:
-    def __init__(self, variants):
-        self.variants = variants
-
-    def __contains__(self, word):
-        if word[0] not in "+~" or word[1:] not in self.variants:
-            raise KeyError(f"the recipe asks for {word}, which is no variant")
-        return self.variants[word[1:]] == (word[0] == "+")
-
-
-class When:
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return False
-
-
 def load_recipe(text):
-    """The class of the recipe, its variants, versions and conditions, without Spack."""
-    found = {"variants": [], "versions": [], "conditions": []}
+    """The class of the recipe; words of Spack do nothing, except that `found` keeps their arguments."""
+    found = {"variant": [], "version": [], "license": [], "conditions": []}
 
-    def condition(words):
-        found["conditions"] += re.findall(r"(?:^|\s)[+~](\w+)", words)
+    class Words(dict):
+        def __missing__(self, name):
+            def word(*arguments, **named):
+                found.setdefault(name, []).extend(arguments)
+                for words in [named.get("when", ""), *(arguments if name == "when" else [])]:
+                    found["conditions"] += re.findall(r"(?:^|\s)[+~](\w+)", words)
+                return contextlib.nullcontext() if name == "when" else lambda function: function
 
-    def variant(name, default, description, when=""):
-        assert isinstance(default, bool) and description
-        condition(when)
-        found["variants"].append(name)
+            return object if name == "MesonPackage" else word
 
-    def when(words):
-        condition(words)
-        return When()
-
-    names = {
-        "MesonPackage": type("MesonPackage", (), {}),
-        "version": lambda name, **_: found["versions"].append(name),
-        "variant": variant,
-        "when": when,
-        "depends_on": lambda spec, type=None, when="": condition(when),
-        "license": lambda name, **_: found.setdefault("license", name),
-        "run_after": lambda phase: lambda function: function,
-        "on_package_attributes": lambda **_: lambda function: function,
-        "Executable": None,
-    }
-    module = types.ModuleType("spack.package")
-    module.__dict__.update(names)
-    sys.modules["spack"], sys.modules["spack.package"] = types.ModuleType("spack"), module
-    scope = {}
-    exec(compile(text, "package.py", "exec"), scope)
+    words = Words(vars(builtins))
+    del words["license"]
+    scope = {"__builtins__": words, "__name__": "package"}
+    exec(text.replace("from spack.package import *", ""), scope)
     return scope["Equipoise"], found
 
 
 def spack(root):
     recipe, found = load_recipe(read(root, "packaging/spack/package.py"))
     known = meson_options(root)
-    if found["versions"] != [version_of(root)]:
-        yield f"packaging/spack: versions {found['versions']}, the tree has {version_of(root)}"
-    if found.get("license") != "BSD-3-Clause":
-        yield f"packaging/spack: licence {found.get('license')}"
-    for name in set(found["conditions"]) - set(found["variants"]):
+    if found["version"] != [version_of(root)]:
+        yield f"packaging/spack: versions {found['version']}, the tree has {version_of(root)}"
+    if found["license"] != ["BSD-3-Clause"]:
+        yield f"packaging/spack: licence {found['license']}"
+    for name in set(found["conditions"]) - set(found["variant"]):
         yield f"packaging/spack: {name} is no variant"
     complaints = set()
-    for values in itertools.product([True, False], repeat=len(found["variants"]) + 1):
+    for values in itertools.product("+~", repeat=len(found["variant"])):
         package = recipe()
-        package.spec, package.run_tests = Spec(dict(zip(found["variants"], values))), values[-1]
-        for argument in package.meson_args():
-            match = re.fullmatch(r"-D(\w+)=(\w+)", argument)
-            if not match or match.group(2) not in known.get(match.group(1), []):
-                complaints.add(f"packaging/spack: Meson does not take {argument}")
+        package.spec = {sign + name for sign, name in zip(values, found["variant"])}
+        for package.run_tests in (True, False):
+            for argument in package.meson_args():
+                match = re.fullmatch(r"-D(\w+)=(\w+)", argument)
+                if not match or match.group(2) not in known.get(match.group(1), []):
+                    complaints.add(f"packaging/spack: Meson does not take {argument}")
+    for name in set(re.findall(r'"[+~](\w+)" in self.spec', read(root, "packaging/spack/package.py"))) | set(recipe.features):
+        if name not in found["variant"]:
+            complaints.add(f"packaging/spack: the recipe asks for {name}, which is no variant")
     yield from sorted(complaints)
 
 
