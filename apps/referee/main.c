@@ -48,15 +48,11 @@ static int find_phase(const referee *r, int64_t *at, eqp_message *message)
     const rf_settings *s = &r->settings;
 
     *at = s->has_phase ? rf_trace_find_phase(r->trace, s->phase) : 0;
-    if (*at < 0) {
-        eqp_message_set(message, "%s: --phase: the trace has no phase %lld", program_name, (long long)s->phase);
-        return EQP_ERR_ARGUMENT;
-    }
-    if (*at + s->cycle > r->trace->nphases) {
-        eqp_message_set(message, "%s: --cycle: the trace has %lld phases from there on, not %lld", program_name,
-                        (long long)(r->trace->nphases - *at), (long long)s->cycle);
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(*at < 0, message, EQP_ERR_ARGUMENT, "%s: --phase: the trace has no phase %lld", program_name,
+                  (long long)s->phase);
+    APP_REFUSE_IF(*at + s->cycle > r->trace->nphases, message, EQP_ERR_ARGUMENT,
+                  "%s: --cycle: the trace has %lld phases from there on, not %lld", program_name,
+                  (long long)(r->trace->nphases - *at), (long long)s->cycle);
     return EQP_OK;
 }
 
@@ -67,19 +63,15 @@ static int find_parts(referee *r, eqp_message *message)
 
     if (run->parts_text == NULL) {
         r->own_parts[0] = r->trace->nranks > 0 ? r->trace->nranks : r->settings.ranks;
-        if (r->own_parts[0] == 0) {
-            eqp_message_set(message, "%s: the trace has no ranks: give --parts", program_name);
-            return EQP_ERR_ARGUMENT;
-        }
+        APP_REFUSE_IF(r->own_parts[0] == 0, message, EQP_ERR_ARGUMENT, "%s: the trace has no ranks: give --parts",
+                      program_name);
         run->parts = r->own_parts;
         run->nparts_list = 1;
     }
-    if (r->settings.run.map != NULL && strstr(r->settings.run.map, "%p") != NULL &&
-        (!r->trace->names_are_json || run->parts[0] != r->trace->nranks)) {
-        eqp_message_set(message, "%s: --map: files for vt's OfflineLB come from vt's load data, for as many parts",
-                        program_name);
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(r->settings.run.map != NULL && strstr(r->settings.run.map, "%p") != NULL &&
+                      (!r->trace->names_are_json || run->parts[0] != r->trace->nranks),
+                  message, EQP_ERR_ARGUMENT,
+                  "%s: --map: files for vt's OfflineLB come from vt's load data, for as many parts", program_name);
     return EQP_OK;
 }
 
@@ -93,22 +85,19 @@ static int check_outputs(const referee *r, eqp_message *message)
 {
     const app_run_settings *run = &r->settings.run;
     const int nfiles = run->map != NULL && strstr(run->map, "%p") != NULL ? r->trace->nranks : 0;
-    char *path = NULL;
-    int code;
+    APP_FREED char *path = NULL;
 
-    EQP_TRY(app_places_spare(program_name, run, &app_no_output, reads, r->trace, message));
+    EQP_CHECK(app_places_spare(program_name, run, &app_no_output, reads, r->trace, message));
     for (int part = 0; part < nfiles; part++) {
-        EQP_TRY(rf_vt_path(run->map, part, &path));
+        EQP_CHECK(rf_vt_path(run->map, part, &path));
         if (rf_trace_reads(r->trace, path)) {
             eqp_message_set(message, "%s: %s: the input would be overwritten", program_name, path);
-            EQP_TRY(EQP_ERR_ARGUMENT);
+            EQP_CHECK(EQP_ERR_ARGUMENT);
         }
         free(path);
         path = NULL;
     }
-done:
-    free(path);
-    return code;
+    return EQP_OK;
 }
 
 /* Leaves out methods that need positions if the trace has none. */
@@ -124,11 +113,8 @@ static int choose_methods(referee *r, eqp_message *message)
     }
     r->left_out = run->ncompare - kept;
     run->ncompare = kept;
-    if (kept == 0) {
-        eqp_message_set(message, "%s: --compare: the trace has no positions, which all of these methods need",
-                        program_name);
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(kept == 0, message, EQP_ERR_ARGUMENT,
+                  "%s: --compare: the trace has no positions, which all of these methods need", program_name);
     return EQP_OK;
 }
 

@@ -69,20 +69,16 @@ int app_loads_create(const char *dir, eqp_csv **csv, eqp_message *message)
     static const eqp_rank_row none;
     eqp_field field[WRITTEN];
     const char *column[WRITTEN];
-    char *path = NULL;
-    int code;
+    APP_FREED char *path = NULL;
 
     list_fields(0, 0, "", &none, field);
     for (int c = 0; c < WRITTEN; c++) {
         column[c] = field[c].name;
     }
-    EQP_TRY(eqp_report_directory(dir, message));
+    EQP_CHECK(eqp_report_directory(dir, message));
     path = eqp__report_file_join(dir, "loads.csv");
-    EQP_TRY(path != NULL ? EQP_OK : EQP_ERR_MEMORY);
-    EQP_TRY(eqp_csv_create(path, WRITTEN, column, csv, message));
-done:
-    free(path);
-    return code;
+    EQP_CHECK(path != NULL ? EQP_OK : EQP_ERR_MEMORY);
+    return eqp_csv_create(path, WRITTEN, column, csv, message);
 }
 
 int app_loads_add(eqp_csv *csv, int64_t step, int rank, const char *method, const eqp_rank_row *row)
@@ -159,10 +155,8 @@ static int read_header(reading *r, char *row)
         }
     }
     for (int c = 0; c <= LOAD; c++) {
-        if (r->column[c] < 0) {
-            eqp_message_set(r->message, "%.250s: not a loads.csv: there is no column '%s'", r->path, columns[c].name);
-            return EQP_ERR_FORMAT;
-        }
+        APP_REFUSE_IF(r->column[c] < 0, r->message, EQP_ERR_FORMAT, "%.250s: not a loads.csv: there is no column '%s'",
+                      r->path, columns[c].name);
     }
     return EQP_OK;
 }
@@ -216,11 +210,9 @@ static int parse_row(reading *r, char *row, app_load *of)
     of->rank = (int)rank;
     for (int c = LOAD; c < NCOLUMNS; c++) {
         double *seconds = (double *)(void *)((char *)of + columns[c].offset);
-        if (r->column[c] >= 0 && eqp_read_real(r->field[c], 0.0, false, INFINITY, seconds, NULL)) {
-            eqp_message_set(r->message, "%.250s: line %lld: %s is not a number >= 0", r->path, (long long)r->line,
-                            columns[c].name);
-            return EQP_ERR_DATA;
-        }
+        APP_REFUSE_IF(r->column[c] >= 0 && eqp_read_real(r->field[c], 0.0, false, INFINITY, seconds, NULL), r->message,
+                      EQP_ERR_DATA, "%.250s: line %lld: %s is not a number >= 0", r->path, (long long)r->line,
+                      columns[c].name);
     }
     return EQP_OK;
 }

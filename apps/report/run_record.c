@@ -60,17 +60,13 @@ static int create_table(app_record *record, const app_record_head *head)
     static const char *const common[] = {"  step",    "rebalanced", "predicted", "measured", "   ghosts",
                                          "    bytes", "    moved",  "force s",   "balance s"};
     const int ncommon = (int)(sizeof common / sizeof common[0]);
-    const char **header = NULL;
-    int code;
+    APP_FREED const char **header = NULL;
 
-    EQP_TRY(eqp_array_create(&header, ncommon + head->ncolumns, sizeof *header));
+    EQP_CHECK(eqp_array_create(&header, ncommon + head->ncolumns, sizeof *header));
     for (int i = 0; i < ncommon + head->ncolumns; i++) {
         header[i] = i < ncommon ? common[i] : head->column[i - ncommon];
     }
-    EQP_TRY(eqp_table_create(ncommon + head->ncolumns, header, &record->table));
-done:
-    free(header);
-    return code;
+    return eqp_table_create(ncommon + head->ncolumns, header, &record->table);
 }
 
 static int create_on_first(app_record *record, const app_record_head *head, eqp_message *message)
@@ -187,19 +183,15 @@ static int add_step(app_record *record, const app_record_row *row)
     };
     /* The last field belongs to `auto`. */
     const int ncommon = (int)(sizeof common / sizeof common[0]) - (now->chosen[0] != '\0' ? 0 : 1);
-    eqp_field *all = NULL;
-    int code;
+    APP_FREED eqp_field *all = NULL;
 
     record->late += now->action == EQP_RENEW && now->map_age > 0;
     record->lazy = now->lazy;
-    EQP_TRY(eqp_array_create(&all, ncommon + row->nfields, sizeof *all));
+    EQP_CHECK(eqp_array_create(&all, ncommon + row->nfields, sizeof *all));
     for (int i = 0; i < ncommon + row->nfields; i++) {
         all[i] = i < ncommon ? common[i] : row->field[i - ncommon];
     }
-    EQP_TRY(eqp_report_add_step(record->report, ncommon + row->nfields, all));
-done:
-    free(all);
-    return code;
+    return eqp_report_add_step(record->report, ncommon + row->nfields, all);
 }
 
 static int add_error(app_record *record, const eqp_step *now)
@@ -452,11 +444,8 @@ static int write_page(const app_record *record, eqp_message *message, eqp_messag
     int code = path != NULL ? app_page_write(path, 1, &run, &why) : EQP_ERR_MEMORY;
 
     free(path);
-    if (code == EQP_ERR_FORMAT || code == EQP_ERR_DATA || code == EQP_ERR_OVERFLOW) {
-        eqp_message_set(note, "%s: note: no run.html: %s", record->program,
-                        why.text[0] != '\0' ? why.text : eqp_error_text(code));
-        return EQP_OK;
-    }
+    APP_REFUSE_IF(code == EQP_ERR_FORMAT || code == EQP_ERR_DATA || code == EQP_ERR_OVERFLOW, note, EQP_OK,
+                  "%s: note: no run.html: %s", record->program, why.text[0] != '\0' ? why.text : eqp_error_text(code));
     if (code != EQP_OK && why.text[0] != '\0') {
         *message = why;
     }

@@ -11,25 +11,13 @@ static int add_pair(app_keyed *keyed, char *pair, eqp_message *message)
 {
     char *value = strchr(pair, '=');
 
-    if (!value || value == pair) {
-        eqp_message_set(message, "'%.100s' is not key=value", pair);
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(!value || value == pair, message, EQP_ERR_ARGUMENT, "'%.100s' is not key=value", pair);
     *value++ = '\0';
-    if (!*value) {
-        eqp_message_set(message, "%.100s has no value", pair);
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(!*value, message, EQP_ERR_ARGUMENT, "%.100s has no value", pair);
     for (int i = 0; i < keyed->n; i++) {
-        if (strcmp(keyed->key[i], pair) == 0) {
-            eqp_message_set(message, "%.100s is given twice", pair);
-            return EQP_ERR_ARGUMENT;
-        }
+        APP_REFUSE_IF(strcmp(keyed->key[i], pair) == 0, message, EQP_ERR_ARGUMENT, "%.100s is given twice", pair);
     }
-    if (keyed->n == APP_KEYED_MAX) {
-        eqp_message_set(message, "more than %d keys", APP_KEYED_MAX);
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(keyed->n == APP_KEYED_MAX, message, EQP_ERR_ARGUMENT, "more than %d keys", APP_KEYED_MAX);
     keyed->key[keyed->n] = pair;
     keyed->value[keyed->n++] = value;
     return EQP_OK;
@@ -43,10 +31,7 @@ static int split(app_keyed *keyed, eqp_message *message)
 
     keyed->kind = "";
     if (rest[kind] == ':' || !rest[kind]) {
-        if (kind == 0) {
-            eqp_message_set(message, "'%.100s' does not begin with a name", keyed->copy);
-            return EQP_ERR_ARGUMENT;
-        }
+        APP_REFUSE_IF(kind == 0, message, EQP_ERR_ARGUMENT, "'%.100s' does not begin with a name", keyed->copy);
         keyed->kind = rest;
         rest = rest[kind] ? rest + kind + 1 : NULL;
         keyed->copy[kind] = '\0';

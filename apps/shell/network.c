@@ -146,10 +146,8 @@ static int write_file(const char *path, int nranks, const eqp_network *network, 
     eqp_output *output = NULL;
     eqp_message inner;
 
-    if (access(path, F_OK) == 0 && read_file(path, &older, &inner) != EQP_OK) {
-        eqp_message_set(message, "%s: is there already and describes no network", path);
-        return EQP_ERR_IO;
-    }
+    APP_REFUSE_IF(access(path, F_OK) == 0 && read_file(path, &older, &inner) != EQP_OK, message, EQP_ERR_IO,
+                  "%s: is there already and describes no network", path);
     EQP_CHECK(eqp_output_create(path, &output, message));
     fprintf(eqp_output_stream(output),
             "# seconds, measured between %d ranks: of a message and its bytes, of a level of a reduction and of an\n"

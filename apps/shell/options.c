@@ -44,10 +44,7 @@ static int read_text(const app_option *option, const char *text, const char **va
     app_keyed keyed;
     int code = EQP_OK;
 
-    if (!*text) {
-        eqp_message_set(message, "the value is empty");
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(!*text, message, EQP_ERR_ARGUMENT, "the value is empty");
     if (option->type == APP_OPTION_KEYED && !(code = app_keyed_parse(text, &keyed, message))) {
         app_keyed_free(&keyed);
     }
@@ -200,15 +197,11 @@ static int read_positional(reading *r, const char *argument, bool plain)
     if (!plain && argument[0] == '-' && argument[1]) {
         return refuse(r, argument, (int)strnlen(argument, 100), "no such option; --help lists them");
     }
-    if (!*argument || !line->positional) {
-        eqp_message_set(r->message, "%s: '%.100s': an argument that is no option", line->program, argument);
-        return EQP_ERR_ARGUMENT;
-    }
-    if (r->npositional >= (line->positional_room > 0 ? line->positional_room : 1)) {
-        eqp_message_set(r->message, "%s: '%.100s': only %s %s can be given", line->program, argument,
-                        line->positional_room > 0 ? "so many" : "one", line->positional);
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(!*argument || !line->positional, r->message, EQP_ERR_ARGUMENT,
+                  "%s: '%.100s': an argument that is no option", line->program, argument);
+    APP_REFUSE_IF(r->npositional >= (line->positional_room > 0 ? line->positional_room : 1), r->message,
+                  EQP_ERR_ARGUMENT, "%s: '%.100s': only %s %s can be given", line->program, argument,
+                  line->positional_room > 0 ? "so many" : "one", line->positional);
     memcpy(r->values + line->positional_offset + (size_t)r->npositional++ * sizeof argument, &argument,
            sizeof argument);
     return EQP_OK;

@@ -4,11 +4,32 @@
 #ifndef APP_OPTIONS_H
 #define APP_OPTIONS_H
 
-#include <equipoise/error.h>
+#include <equipoise/more/base.h>
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Frees a local array at the end of its block; NULL is legal. */
+#define APP_FREED __attribute__((cleanup(app_array_free)))
+static inline void app_array_free(void *address)
+{
+    void *array;
+
+    memcpy(&array, address, sizeof array);
+    free(array);
+}
+
+/* Refuses in one line, in a function with nothing to free. */
+#define APP_REFUSE_IF(condition, message, code, ...)                                                                   \
+    do {                                                                                                               \
+        if (condition) {                                                                                               \
+            eqp_message_set(message, __VA_ARGS__);                                                                     \
+            return code;                                                                                               \
+        }                                                                                                              \
+    } while (0)
 
 typedef enum app_option_type {
     APP_OPTION_FLAG,   /* bool; takes no value */

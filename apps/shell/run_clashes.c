@@ -296,23 +296,16 @@ static int find_clash(const app__looking *l, const place_list *list)
         /* A run that continues from a snapshot of its own series writes only later ones. */
         const bool of_output = a != input && strcmp(a->what, "--output") == 0;
         bool numbered = !of_output && (a != input || l->run->restart == NULL) && is_numbered(l, a->path);
-        if (numbered && a != input) {
-            eqp_message_set(l->message, "%s: --output and %s: %s: one file cannot be both", l->program, a->what,
-                            a->path);
-            return EQP_ERR_ARGUMENT;
-        }
-        if (numbered || (input != NULL && a != input &&
-                         (same_file(a->path, input->path) || of_one_set(l->naming, a->path, input->path)))) {
-            eqp_message_set(l->message, "%s: %s: the input would be overwritten", l->program, input->path);
-            return EQP_ERR_ARGUMENT;
-        }
+        APP_REFUSE_IF(numbered && a != input, l->message, EQP_ERR_ARGUMENT,
+                      "%s: --output and %s: %s: one file cannot be both", l->program, a->what, a->path);
+        APP_REFUSE_IF(numbered || (input != NULL && a != input &&
+                                   (same_file(a->path, input->path) || of_one_set(l->naming, a->path, input->path))),
+                      l->message, EQP_ERR_ARGUMENT, "%s: %s: the input would be overwritten", l->program, input->path);
         for (int64_t k = 0; k < i; k++) {
             const place *b = &list->of[k];
-            if (b != input && strcmp(a->what, b->what) != 0 && same_file(a->path, b->path)) {
-                eqp_message_set(l->message, "%s: %s and %s: %s: one file cannot be both", l->program, b->what, a->what,
-                                a->path);
-                return EQP_ERR_ARGUMENT;
-            }
+            APP_REFUSE_IF(b != input && strcmp(a->what, b->what) != 0 && same_file(a->path, b->path), l->message,
+                          EQP_ERR_ARGUMENT, "%s: %s and %s: %s: one file cannot be both", l->program, b->what, a->what,
+                          a->path);
         }
     }
     return EQP_OK;

@@ -36,11 +36,9 @@ static int check_file(const app__looking *l, const char *option, const char *pat
         eqp_message_set(l->message, "%s: --%s: %s", l->program, option, inner.text);
         return code;
     }
-    if (target == NULL && (several || access(path, W_OK) != 0)) {
-        eqp_message_set(l->message, "%s: --%s: %s: %s", l->program, option, path,
-                        several ? "is not a regular file, and the output is several files" : "cannot be written");
-        return EQP_ERR_IO;
-    }
+    APP_REFUSE_IF(target == NULL && (several || access(path, W_OK) != 0), l->message, EQP_ERR_IO, "%s: --%s: %s: %s",
+                  l->program, option, path,
+                  several ? "is not a regular file, and the output is several files" : "cannot be written");
     folder = target == NULL ? NULL : app__folder_of(target);
     if (target != NULL && folder == NULL) {
         code = EQP_ERR_MEMORY;
@@ -138,20 +136,17 @@ done:
 /* Locks the name itself and, if it is a link, the name of its target. Pipes and devices are not locked. */
 static int take_stems(const app__looking *l, const char *option, const char *path, app_places *places)
 {
-    char *target = NULL;
-    int code = EQP_OK;
+    APP_FREED char *target = NULL;
 
     if (path == NULL) {
         return EQP_OK;
     }
-    EQP_TRY(eqp_output_target(path, &target, l->message));
+    EQP_CHECK(eqp_output_target(path, &target, l->message));
     if (target != NULL) {
-        EQP_TRY(take_stem(l, option, path, path, places));
-        EQP_TRY(strcmp(target, path) != 0 ? take_stem(l, option, path, target, places) : EQP_OK);
+        EQP_CHECK(take_stem(l, option, path, path, places));
+        EQP_CHECK(strcmp(target, path) != 0 ? take_stem(l, option, path, target, places) : EQP_OK);
     }
-done:
-    free(target);
-    return code;
+    return EQP_OK;
 }
 
 /* Makes the report's folder now, since it holds its lock; a run that leaves it empty removes it. */

@@ -97,27 +97,19 @@ int app_run_check_inputs(const char *program, const app_run_settings *run, eqp_m
 {
     int inputs = (run->snapshot != NULL) + (run->generate != NULL) + (run->restart != NULL);
 
-    if (inputs == 0) {
-        eqp_message_set(message, "%s: give a SNAPSHOT, --generate or --restart (see --help)", program);
-        return EQP_ERR_ARGUMENT;
-    }
-    if (inputs > 1) {
-        eqp_message_set(message, "%s: SNAPSHOT, --generate and --restart exclude each other", program);
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(inputs == 0, message, EQP_ERR_ARGUMENT, "%s: give a SNAPSHOT, --generate or --restart (see --help)",
+                  program);
+    APP_REFUSE_IF(inputs > 1, message, EQP_ERR_ARGUMENT, "%s: SNAPSHOT, --generate and --restart exclude each other",
+                  program);
     return app_run_check_outputs(program, run, message);
 }
 
 int app_run_check_outputs(const char *program, const app_run_settings *run, eqp_message *message)
 {
-    if (run->output_every > 0 && run->output == NULL) {
-        eqp_message_set(message, "%s: --output-every: needs --output", program);
-        return EQP_ERR_ARGUMENT;
-    }
-    if (run->compare_text != NULL && (run->output != NULL || run->forces != NULL)) {
-        eqp_message_set(message, "%s: --compare: makes no steps: it takes neither --output nor --forces", program);
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(run->output_every > 0 && run->output == NULL, message, EQP_ERR_ARGUMENT,
+                  "%s: --output-every: needs --output", program);
+    APP_REFUSE_IF(run->compare_text != NULL && (run->output != NULL || run->forces != NULL), message, EQP_ERR_ARGUMENT,
+                  "%s: --compare: makes no steps: it takes neither --output nor --forces", program);
     if ((run->compare_text != NULL) != (run->parts_text != NULL)) {
         const bool compare = run->compare_text != NULL;
         eqp_message_set(message, "%s: --%s: needs --%s", program, compare ? "compare" : "parts",
@@ -147,10 +139,8 @@ static int choose_share(app_run_settings *run, eqp_message *message)
     const char *text = run->share_text != NULL ? run->share_text : "equal";
     EQP_CHECK(app_share_parse(text, &run->share, message));
 
-    if (run->ncompare > 0 && run->share.kind > EQP_SHARE_SPEEDS) {
-        eqp_message_set(message, "%s: nothing is measured where no step is made", text);
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(run->ncompare > 0 && run->share.kind > EQP_SHARE_SPEEDS, message, EQP_ERR_ARGUMENT,
+                  "%s: nothing is measured where no step is made", text);
     for (int i = 0; i < run->nparts_list; i++) {
         EQP_CHECK(app_share_check(&run->share, run->parts[i], message));
     }
@@ -197,10 +187,8 @@ static int choose_schedule(app_run_settings *run, eqp_message *message)
         return EQP_OK;
     }
     code = read_schedule(run, message);
-    if (code == EQP_OK && run->ncompare > 0) {
-        eqp_message_set(message, "%s: nothing is handed out where no step is made", run->schedule_text);
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(code == EQP_OK && run->ncompare > 0, message, EQP_ERR_ARGUMENT,
+                  "%s: nothing is handed out where no step is made", run->schedule_text);
     return code;
 }
 
@@ -280,11 +268,8 @@ static int choose_parts(app_run_settings *run, eqp_message *message)
 static int check_nodes(app_run_settings *run, eqp_message *message)
 {
     for (int i = 0; i < run->nparts_list && !run->exchange_auto; i++) {
-        if (run->parts[i] % run->exchange.node != 0) {
-            eqp_message_set(message, "%d ranks on a node do not divide %lld parts", run->exchange.node,
-                            (long long)run->parts[i]);
-            return EQP_ERR_ARGUMENT;
-        }
+        APP_REFUSE_IF(run->parts[i] % run->exchange.node != 0, message, EQP_ERR_ARGUMENT,
+                      "%d ranks on a node do not divide %lld parts", run->exchange.node, (long long)run->parts[i]);
     }
     return EQP_OK;
 }
@@ -418,11 +403,8 @@ int app_run_check_particles(const app_run_settings *run, const char *input, int6
     if (most == 0) {
         most = bytes == 0 ? INT64_MAX : per_byte > APP_PARTICLES_OF_A_FILE ? per_byte : APP_PARTICLES_OF_A_FILE;
     }
-    if (n > most) {
-        eqp_message_set(message, "%s: %lld particles or nodes; the limit is %lld (--max-particles)", input,
-                        (long long)n, (long long)most);
-        return EQP_ERR_DATA;
-    }
+    APP_REFUSE_IF(n > most, message, EQP_ERR_DATA, "%s: %lld particles or nodes; the limit is %lld (--max-particles)",
+                  input, (long long)n, (long long)most);
     return EQP_OK;
 }
 

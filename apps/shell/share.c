@@ -74,10 +74,8 @@ int app_share_parse(const char *text, eqp_share_options *choice, eqp_message *me
     if (length < sizeof word) {
         memcpy(word, text, length);
     }
-    if (eqp_read_choice(word, WORDS, &kind, NULL) != EQP_OK) {
-        eqp_message_set(message, "'%.100s' is not equal, speeds:S,..., measured or model[:" EQP_SPEEDS_KINDS "]", text);
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(eqp_read_choice(word, WORDS, &kind, NULL) != EQP_OK, message, EQP_ERR_ARGUMENT,
+                  "'%.100s' is not equal, speeds:S,..., measured or model[:" EQP_SPEEDS_KINDS "]", text);
     made.kind = (eqp_share_kind)kind;
     if (made.kind == EQP_SHARE_SPEEDS) {
         code = read_speeds(rest != NULL ? rest : "", &made, message);
@@ -130,10 +128,8 @@ static int read_bytes(const char *word, double *bytes, eqp_message *message)
     const char *letter = length > 0 ? strchr(letters, word[length - 1]) : NULL;
     const int code = read_number(word, length - (letter != NULL), bytes);
 
-    if (code != EQP_OK) {
-        eqp_message_set(message, "'%.40s' is no number of bytes > 0, with K, M, G or T", word);
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(code != EQP_OK, message, EQP_ERR_ARGUMENT, "'%.40s' is no number of bytes > 0, with K, M, G or T",
+                  word);
     *bytes = letter != NULL ? ldexp(*bytes, 10 * (int)(letter - letters + 1)) : *bytes;
     return EQP_OK;
 }
@@ -142,10 +138,8 @@ static int read_mean(const char *text, size_t length, eqp_capacities *capacities
 {
     double times = 0.0;
 
-    if (read_number(text, length, &times) != EQP_OK || times < 1.0) {
-        eqp_message_set(message, "'%.40s': some rank needs at least the mean: not below 1mean", text);
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(read_number(text, length, &times) != EQP_OK || times < 1.0, message, EQP_ERR_ARGUMENT,
+                  "'%.40s': some rank needs at least the mean: not below 1mean", text);
     *capacities = (eqp_capacities){.of_mean = times};
     return EQP_OK;
 }
@@ -154,9 +148,9 @@ int app_memory_cap_parse(const char *text, eqp_capacities *capacities, eqp_messa
 {
     static const char mean[] = "mean";
     const size_t length = strlen(text), tail = sizeof mean - 1;
-    char **words = NULL;
-    double *bytes = NULL;
-    int n = 0, code = EQP_OK;
+    APP_FREED char **words = NULL;
+    APP_FREED double *bytes = NULL;
+    int n = 0;
 
     if (strcmp(text, "none") == 0) {
         *capacities = (eqp_capacities){.n = 0};
@@ -165,17 +159,14 @@ int app_memory_cap_parse(const char *text, eqp_capacities *capacities, eqp_messa
     if (length > tail && strcmp(text + length - tail, mean) == 0) {
         return read_mean(text, length - tail, capacities, message);
     }
-    EQP_TRY(app_parse_word_list(text, &n, &words, message));
-    EQP_TRY(eqp_array_create(&bytes, n, sizeof *bytes));
+    EQP_CHECK(app_parse_word_list(text, &n, &words, message));
+    EQP_CHECK(eqp_array_create(&bytes, n, sizeof *bytes));
     for (int i = 0; i < n; i++) {
-        EQP_TRY(read_bytes(words[i], &bytes[i], message));
+        EQP_CHECK(read_bytes(words[i], &bytes[i], message));
     }
     *capacities = (eqp_capacities){.n = n, .bytes = bytes};
     bytes = NULL;
-done:
-    free(bytes);
-    free(words);
-    return code;
+    return EQP_OK;
 }
 
 void app_memory_cap_free(eqp_capacities *capacities)

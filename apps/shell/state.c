@@ -201,10 +201,8 @@ int app_state_read(const app_words *words, const char *path, int nranks, const c
     if (words->n >= HEAD_WORDS) {
         memcpy(&h, words->word, sizeof h);
     }
-    if (words->n < HEAD_WORDS || !can_be(&h, words->n) || checksum_of(words) != h.checksum) {
-        eqp_message_set(message, "%s: is damaged: what it says of the balance has another checksum", path);
-        return EQP_ERR_FORMAT;
-    }
+    APP_REFUSE_IF(words->n < HEAD_WORDS || !can_be(&h, words->n) || checksum_of(words) != h.checksum, message,
+                  EQP_ERR_FORMAT, "%s: is damaged: what it says of the balance has another checksum", path);
     h.method[sizeof h.method - 1] = '\0';
     const uint64_t *const at = words->word + HEAD_WORDS;
     *state = (app_state){.fits = h.nranks == nranks && strcmp(h.method, method) == 0,

@@ -99,13 +99,12 @@ int64_t lb_vertex_bytes(const lb_vertex *vertex)
 /* Vertices and edges travel separately and arrive in the same order. */
 static int move_records(lb_domain *domain, const int *to, const int *edge_to)
 {
-    lb_vertex *vertex = NULL;
-    lb_edge *edge = NULL;
+    APP_FREED lb_vertex *vertex = NULL;
+    APP_FREED lb_edge *edge = NULL;
     int64_t n = 0, nedges = 0;
-    int code;
 
-    EQP_TRY(eqp_send_records(domain->comm, sizeof *vertex, domain->n, to, domain->vertex, &n, &vertex));
-    EQP_TRY(eqp_send_records(domain->comm, sizeof *edge, domain->nedges, edge_to, domain->edge, &nedges, &edge));
+    EQP_CHECK(eqp_send_records(domain->comm, sizeof *vertex, domain->n, to, domain->vertex, &n, &vertex));
+    EQP_CHECK(eqp_send_records(domain->comm, sizeof *edge, domain->nedges, edge_to, domain->edge, &nedges, &edge));
     lb_domain_free(domain);
     domain->n = n;
     domain->nedges = nedges;
@@ -113,10 +112,7 @@ static int move_records(lb_domain *domain, const int *to, const int *edge_to)
     domain->edge = edge;
     vertex = NULL;
     edge = NULL;
-done:
-    free(vertex);
-    free(edge);
-    return code;
+    return EQP_OK;
 }
 
 int lb_domain_migrate(lb_domain *domain, const eqp_placement *placement, int64_t *migrated, int64_t *bytes)
@@ -260,13 +256,12 @@ static int find_places(lb_domain *domain)
 {
     const eqp_route_view arrivals = eqp_route_arrivals(domain->route);
     const int64_t n = domain->n + arrivals.n;
-    known *all = NULL;
-    int code;
+    APP_FREED known *all = NULL;
 
-    EQP_TRY(eqp_array_create(&all, n, sizeof *all));
-    EQP_TRY(eqp_array_create(&domain->value, n, sizeof *domain->value));
-    EQP_TRY(eqp_array_create(&domain->next, domain->n, sizeof *domain->next));
-    EQP_TRY(eqp_array_create(&domain->value_of, domain->nedges, sizeof *domain->value_of));
+    EQP_CHECK(eqp_array_create(&all, n, sizeof *all));
+    EQP_CHECK(eqp_array_create(&domain->value, n, sizeof *domain->value));
+    EQP_CHECK(eqp_array_create(&domain->next, domain->n, sizeof *domain->next));
+    EQP_CHECK(eqp_array_create(&domain->value_of, domain->nedges, sizeof *domain->value_of));
     for (int64_t i = 0; i < n; i++) {
         all[i] = (known){i < domain->n ? domain->vertex[i].id : arrivals.id[i - domain->n], i};
     }
@@ -274,26 +269,20 @@ static int find_places(lb_domain *domain)
     for (int64_t e = 0; e < domain->nedges; e++) {
         const known wanted = {domain->edge[e].to, 0};
         const known *found = bsearch(&wanted, all, (size_t)n, sizeof *all, by_id);
-        EQP_TRY(found != NULL ? EQP_OK : EQP_ERR_INTERNAL);
+        EQP_CHECK(found != NULL ? EQP_OK : EQP_ERR_INTERNAL);
         domain->value_of[e] = found->place;
     }
-done:
-    free(all);
-    return code;
+    return EQP_OK;
 }
 
 int lb_domain_connect(lb_domain *domain, const eqp_exchange_plan *plan)
 {
-    int *owner = NULL;
-    int code;
+    APP_FREED int *owner = NULL;
 
     disconnect(domain);
-    EQP_TRY(find_owners(domain, &owner));
-    EQP_TRY(make_route(domain, plan, owner));
-    EQP_TRY(eqp_agree(domain->comm, find_places(domain), NULL));
-done:
-    free(owner);
-    return code;
+    EQP_CHECK(find_owners(domain, &owner));
+    EQP_CHECK(make_route(domain, plan, owner));
+    return eqp_agree(domain->comm, find_places(domain), NULL);
 }
 
 /* Only the first word of a block is used; the rest adds volume. */

@@ -89,10 +89,8 @@ int lb_settings_complete(void *values, eqp_message *message)
     lb_settings *s = values;
 
     EQP_CHECK(app_run_check_outputs("loadbench", &s->run, message));
-    if (s->run.snapshot != NULL && app_options_given(&command_line, s, "scenario")) {
-        eqp_message_set(message, "loadbench: LOADS and --scenario exclude each other: weights follow one of them");
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(s->run.snapshot != NULL && app_options_given(&command_line, s, "scenario"), message, EQP_ERR_ARGUMENT,
+                  "loadbench: LOADS and --scenario exclude each other: weights follow one of them");
     EQP_CHECK(read_recipe(&lb_generators, "generate", s->run.generate, s->run.seed, &s->generator, message));
     EQP_CHECK(read_recipe(&lb_scenarios, "scenario", s->scenario_text, s->run.seed, &s->scenario, message));
     return app_run_choose("loadbench", NULL, &s->run, message);

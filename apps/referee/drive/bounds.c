@@ -83,12 +83,11 @@ static bool is_whole(const rf_trace *t, const double *load)
 int rf_bound_find(const rf_problem *p, int nparts, rf_bound *bound)
 {
     const rf_trace *t = p->trace;
-    double *load = NULL, *base = NULL;
+    APP_FREED double *load = NULL, *base = NULL;
     rf_bound sum = {0.0, NULL};
-    int code;
 
-    EQP_TRY(eqp_array_create(&load, t->n, sizeof *load));
-    EQP_TRY(eqp_array_create(&base, nparts, sizeof *base));
+    EQP_CHECK(eqp_array_create(&load, t->n, sizeof *load));
+    EQP_CHECK(eqp_array_create(&base, nparts, sizeof *base));
     for (int64_t phase = p->at; phase < p->at + p->ncycle; phase++) {
         const double *of = rf_trace_load(t, phase);
         int64_t n = 0;
@@ -107,10 +106,7 @@ int rf_bound_find(const rf_problem *p, int nparts, rf_bound *bound)
         sum.why = sum.why == NULL || sum.why == one.why ? one.why : "the bounds of its phases";
     }
     *bound = sum;
-done:
-    free(load);
-    free(base);
-    return code;
+    return EQP_OK;
 }
 
 /* Loads of items summed over a cycle, and the parts of fixed items. */

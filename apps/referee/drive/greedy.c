@@ -330,12 +330,11 @@ static int by_load(const void *a, const void *b)
 
 static int sort_items(packer *k)
 {
-    weighed *all = NULL;
+    APP_FREED weighed *all = NULL;
     double sum = 0.0;
-    int code;
 
-    EQP_TRY(eqp_array_create(&all, k->n, sizeof *all));
-    EQP_TRY(eqp_array_create(&k->moving, k->n, sizeof *k->moving));
+    EQP_CHECK(eqp_array_create(&all, k->n, sizeof *all));
+    EQP_CHECK(eqp_array_create(&k->moving, k->n, sizeof *k->moving));
     for (int64_t i = 0; i < k->n; i++) {
         sum += k->in->load[i];
         k->part[i] = k->in->pinned[i];
@@ -348,9 +347,7 @@ static int sort_items(packer *k)
         k->moving[m] = all[m].item;
     }
     k->mean = sum > 0 ? sum / k->in->nparts : 1.0;
-done:
-    free(all);
-    return code;
+    return EQP_OK;
 }
 
 /* Tables of blocks: a block is on at most as many parts as it has items. */

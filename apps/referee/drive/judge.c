@@ -52,11 +52,11 @@ static int64_t count_moved(const rf_trace *t, int64_t at, int nparts, const int 
 static int judge(const rf_problem *problem, int nparts, const int *part, rf_later *later)
 {
     const rf_trace *t = problem->trace;
-    double *load = NULL, most = 0.0, mean = 0.0;
-    int code;
+    APP_FREED double *load = NULL;
+    double most = 0.0, mean = 0.0;
 
     *later = (rf_later){.moved = count_moved(t, problem->at, nparts, part)};
-    EQP_TRY(eqp_array_create(&load, nparts, sizeof *load));
+    EQP_CHECK(eqp_array_create(&load, nparts, sizeof *load));
     for (int64_t p = problem->at + problem->ncycle; p < t->nphases; p++) {
         if (p == problem->at + problem->ncycle || t->row[p] != t->row[p - 1]) { /* else as in the previous phase */
             load_of(t, p, nparts, part, load, &most, &mean);
@@ -66,9 +66,7 @@ static int judge(const rf_problem *problem, int nparts, const int *part, rf_late
         later->most = fmax(later->most, imbalance);
         later->seconds += most;
     }
-done:
-    free(load);
-    return code;
+    return EQP_OK;
 }
 
 int rf_judge_map(const rf_problem *problem, int nparts, rf_judged *judged)

@@ -67,15 +67,14 @@ static void sort_by_block(const rf_trace *t, int64_t *first, int64_t *order)
 
 int rf_memory_of_parts(const rf_trace *t, const int *part, int nparts, double *bytes)
 {
-    int64_t *first = NULL, *order = NULL;
-    int32_t *last = NULL;
-    double *most = NULL;
-    int code;
+    APP_FREED int64_t *first = NULL, *order = NULL;
+    APP_FREED int32_t *last = NULL;
+    APP_FREED double *most = NULL;
 
-    EQP_TRY(eqp_array_create(&first, (int64_t)t->memory.nblocks + 2, sizeof *first));
-    EQP_TRY(eqp_array_create(&order, t->n, sizeof *order));
-    EQP_TRY(eqp_array_create(&last, nparts, sizeof *last));
-    EQP_TRY(eqp_array_create(&most, nparts, sizeof *most));
+    EQP_CHECK(eqp_array_create(&first, (int64_t)t->memory.nblocks + 2, sizeof *first));
+    EQP_CHECK(eqp_array_create(&order, t->n, sizeof *order));
+    EQP_CHECK(eqp_array_create(&last, nparts, sizeof *last));
+    EQP_CHECK(eqp_array_create(&most, nparts, sizeof *most));
     sort_by_block(t, first, order);
     rf_memory_own(t, nparts, bytes);
     for (int64_t i = 0; i < t->n; i++) {
@@ -92,21 +91,15 @@ int rf_memory_of_parts(const rf_trace *t, const int *part, int nparts, double *b
     for (int p = 0; p < nparts; p++) {
         bytes[p] += most[p];
     }
-done:
-    free(first);
-    free(order);
-    free(last);
-    free(most);
-    return code;
+    return EQP_OK;
 }
 
 /* Least total need of all parts, with each block in one part. least: smallest of the ranks' own bytes. */
 static int least_of_all(const rf_trace *t, int nparts, double *sum, double *least)
 {
-    double *own = NULL;
-    int code;
+    APP_FREED double *own = NULL;
 
-    EQP_TRY(eqp_array_create(&own, nparts, sizeof *own));
+    EQP_CHECK(eqp_array_create(&own, nparts, sizeof *own));
     rf_memory_own(t, nparts, own);
     *sum = 0.0;
     *least = INFINITY;
@@ -120,9 +113,7 @@ static int least_of_all(const rf_trace *t, int nparts, double *sum, double *leas
     for (int32_t b = 0; b < t->memory.nblocks; b++) {
         *sum += t->memory.block_bytes[b];
     }
-done:
-    free(own);
-    return code;
+    return EQP_OK;
 }
 
 int rf_memory_capacity(const rf_trace *trace, const eqp_capacities *capacities, int nparts, double *bytes)

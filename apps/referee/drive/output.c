@@ -177,13 +177,12 @@ static void print_bound(const rf_result *r, const rf_nearest *near)
 
 int rf_result_print(const rf_result *r)
 {
-    char *later = NULL;
-    int code;
+    APP_FREED char *later = NULL;
 
-    EQP_TRY(count_later(r) > 0 ? later_table(r, &later) : EQP_OK);
+    EQP_CHECK(count_later(r) > 0 ? later_table(r, &later) : EQP_OK);
     print_title(r);
     putchar('\n');
-    EQP_TRY(app_compare_print(&r->comparison));
+    EQP_CHECK(app_compare_print(&r->comparison));
     putchar('\n');
     for (int i = 0; i < r->nnearest; i++) {
         if (r->nearest[i].bound.load > 0) {
@@ -195,9 +194,7 @@ int rf_result_print(const rf_result *r)
                "moved: items that were on another rank; as-run: as they were then\n",
                count_later(r), later);
     }
-done:
-    free(later);
-    return code;
+    return EQP_OK;
 }
 
 enum { BOUND_FIELDS = 5 };
@@ -367,16 +364,12 @@ int rf_result_map(const rf_result *r, eqp_message *message)
     const int *part;
     int code;
 
-    if (row == NULL && r->settings->method == NULL) {
-        eqp_message_set(message, "equipoise-compare: --map: no map that was compared fits into memory; --method METHOD "
-                                 "writes one all the same");
-        return EQP_ERR_ARGUMENT;
-    }
-    if (row == NULL) {
-        eqp_message_set(message, "equipoise-compare: --method: '%.60s' is none of the methods that were compared",
-                        r->settings->method);
-        return EQP_ERR_UNKNOWN;
-    }
+    APP_REFUSE_IF(row == NULL && r->settings->method == NULL, message, EQP_ERR_ARGUMENT,
+                  "equipoise-compare: --map: no map that was compared fits into memory; --method METHOD "
+                  "writes one all the same");
+    APP_REFUSE_IF(row == NULL, message, EQP_ERR_UNKNOWN,
+                  "equipoise-compare: --method: '%.60s' is none of the methods that were compared",
+                  r->settings->method);
     part = r->part[row - r->comparison.rows];
     if (part == NULL) {
         EQP_TRY(eqp_array_create(&run, t->n, sizeof *run));

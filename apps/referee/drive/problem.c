@@ -38,10 +38,9 @@ static int by_key(const void *a, const void *b)
 static int find_keys(const rf_trace *t, uint64_t *key)
 {
     double low[3] = {INFINITY, INFINITY, INFINITY}, side = 0.0;
-    double *axis = NULL;
-    int code;
+    APP_FREED double *axis = NULL;
 
-    EQP_TRY(eqp_array_create(&axis, 3 * t->n, sizeof *axis));
+    EQP_CHECK(eqp_array_create(&axis, 3 * t->n, sizeof *axis));
     for (int d = 0; d < 3; d++) {
         double high = -INFINITY;
         for (int64_t i = 0; i < t->n; i++) {
@@ -54,26 +53,22 @@ static int find_keys(const rf_trace *t, uint64_t *key)
         low[d] = isfinite(low[d]) ? low[d] : 0.0;
         side = fmax(side, high - low[d]);
     }
-    EQP_TRY(eqp_hilbert_keys(t->n, axis, axis + t->n, axis + 2 * t->n, low, side > 0 ? side : 1.0, key));
-done:
-    free(axis);
-    return code;
+    return eqp_hilbert_keys(t->n, axis, axis + t->n, axis + 2 * t->n, low, side > 0 ? side : 1.0, key);
 }
 
 /* Without positions the curve follows the items' numbers. */
 static int make_curve(rf_problem *p)
 {
     const rf_trace *t = p->trace;
-    uint64_t *key = NULL;
-    keyed *all = NULL;
-    int code;
+    APP_FREED uint64_t *key = NULL;
+    APP_FREED keyed *all = NULL;
 
-    EQP_TRY(eqp_array_create(&key, t->n, sizeof *key));
-    EQP_TRY(eqp_array_create(&all, t->n, sizeof *all));
-    EQP_TRY(eqp_array_create(&p->item, t->n, sizeof *p->item));
-    EQP_TRY(eqp_array_create(&p->place, t->n, sizeof *p->place));
-    EQP_TRY(eqp_array_create(&p->key, t->n, sizeof *p->key));
-    EQP_TRY(t->centre != NULL ? find_keys(t, key) : EQP_OK);
+    EQP_CHECK(eqp_array_create(&key, t->n, sizeof *key));
+    EQP_CHECK(eqp_array_create(&all, t->n, sizeof *all));
+    EQP_CHECK(eqp_array_create(&p->item, t->n, sizeof *p->item));
+    EQP_CHECK(eqp_array_create(&p->place, t->n, sizeof *p->place));
+    EQP_CHECK(eqp_array_create(&p->key, t->n, sizeof *p->key));
+    EQP_CHECK(t->centre != NULL ? find_keys(t, key) : EQP_OK);
     for (int64_t i = 0; i < t->n; i++) {
         p->place[i] = -1;
         if (!is_fixed(t, i)) {
@@ -86,10 +81,7 @@ static int make_curve(rf_problem *p)
         p->key[k] = all[k].key;
         p->place[all[k].item] = k;
     }
-done:
-    free(key);
-    free(all);
-    return code;
+    return EQP_OK;
 }
 
 /* Range of edges: for k = 0 the edges of every phase, for k = 1 + i those of the i-th phase from `at` on. */
@@ -394,33 +386,26 @@ static const eqp_memory bytes_held = {.held = 1.0};
 /* Rank 0 declares memory, since a block counts once per part. */
 static int tell_memory(const rf_problem *p, int nparts, eqp_evaluation *evaluation)
 {
-    double *bytes = NULL;
-    int code;
+    APP_FREED double *bytes = NULL;
 
-    EQP_TRY(eqp_array_create(&bytes, nparts, sizeof *bytes));
-    EQP_TRY(rf_memory_of_parts(p->trace, p->part, nparts, bytes));
+    EQP_CHECK(eqp_array_create(&bytes, nparts, sizeof *bytes));
+    EQP_CHECK(rf_memory_of_parts(p->trace, p->part, nparts, bytes));
     for (int k = 0; k < nparts; k++) {
-        EQP_TRY(bytes[k] < 0x1p62 ? eqp_evaluation_held(evaluation, k, (int64_t)ceil(bytes[k])) : EQP_ERR_OVERFLOW);
+        EQP_CHECK(bytes[k] < 0x1p62 ? eqp_evaluation_held(evaluation, k, (int64_t)ceil(bytes[k])) : EQP_ERR_OVERFLOW);
     }
-done:
-    free(bytes);
-    return code;
+    return EQP_OK;
 }
 
 int rf_problem_cap(const rf_problem *problem, int nparts, eqp_evaluation *evaluation)
 {
     const eqp_capacities *has = &problem->capacities;
-    double *capacity = NULL;
-    int code;
+    APP_FREED double *capacity = NULL;
 
-    EQP_TRY(has->n > 0 ? eqp_array_create(&capacity, nparts, sizeof *capacity) : EQP_OK);
+    EQP_CHECK(has->n > 0 ? eqp_array_create(&capacity, nparts, sizeof *capacity) : EQP_OK);
     for (int p = 0; p < nparts && capacity != NULL; p++) {
         capacity[p] = has->bytes[p % has->n];
     }
-    EQP_TRY(eqp_evaluation_memory(evaluation, problem->measured ? &bytes_held : NULL, capacity, has->of_mean));
-done:
-    free(capacity);
-    return code;
+    return eqp_evaluation_memory(evaluation, problem->measured ? &bytes_held : NULL, capacity, has->of_mean);
 }
 
 int rf_problem_tell(const rf_problem *p, int nparts, int piece, int npieces, bool loads_only,

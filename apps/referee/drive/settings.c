@@ -122,14 +122,9 @@ int rf_settings_complete(void *settings, eqp_message *message)
     while (s->npaths < RF_MOST_FILES && s->path[s->npaths] != NULL) {
         s->npaths++;
     }
-    if (s->npaths == 0) {
-        eqp_message_set(message, "equipoise-compare: give a TRACE (see --help)");
-        return EQP_ERR_ARGUMENT;
-    }
-    if (s->method != NULL && s->run.map == NULL) {
-        eqp_message_set(message, "equipoise-compare: --method: needs --map");
-        return EQP_ERR_ARGUMENT;
-    }
+    APP_REFUSE_IF(s->npaths == 0, message, EQP_ERR_ARGUMENT, "equipoise-compare: give a TRACE (see --help)");
+    APP_REFUSE_IF(s->method != NULL && s->run.map == NULL, message, EQP_ERR_ARGUMENT,
+                  "equipoise-compare: --method: needs --map");
     if (!app_options_given(&command_line, s, "compare") && eqp_method_find("rcb") == NULL) {
         s->run.compare_text = "count,sfc,tiles,greedy,auto"; /* a build without Zoltan */
     }

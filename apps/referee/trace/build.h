@@ -8,6 +8,18 @@
 #include <equipoise/more/base.h>
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Frees a local array at the end of its block; NULL is legal. */
+#define RF_FREED __attribute__((cleanup(rf_array_free)))
+static inline void rf_array_free(void *address)
+{
+    void *array;
+
+    memcpy(&array, address, sizeof array);
+    free(array);
+}
 
 /* ---- Keys: integers, or tuples of integers, numbered from 0 in order of appearance ---- */
 

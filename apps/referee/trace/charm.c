@@ -327,17 +327,13 @@ static int read_bytes(rf_build *build, const unsigned char *bytes, int64_t size,
 
 int rf_read_charm(rf_build *build, const char *path, int64_t phase, rf_keys *known)
 {
-    char *bytes = NULL;
+    RF_FREED char *bytes = NULL;
     int64_t size = 0;
-    int code;
 
-    EQP_TRY(rf_build_open(build, path, "entry"));
-    EQP_TRY(rf_read_bytes(path, &bytes, &size, build->message));
+    EQP_CHECK(rf_build_open(build, path, "entry"));
+    EQP_CHECK(rf_read_bytes(path, &bytes, &size, build->message));
     if (size < HEAD || memcmp(bytes, magic, sizeof magic) != 0) {
-        EQP_TRY(refuse_layout(build, "cut off in its head"));
+        EQP_CHECK(refuse_layout(build, "cut off in its head"));
     }
-    EQP_TRY(read_bytes(build, (const unsigned char *)bytes, size, phase, known));
-done:
-    free(bytes);
-    return code;
+    return read_bytes(build, (const unsigned char *)bytes, size, phase, known);
 }

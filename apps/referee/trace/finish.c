@@ -23,13 +23,12 @@ static int by_id(const void *a, const void *b)
 /* place [t->n]: rank of each kept item by number; sorted: the kept items; *n: their count. */
 static int sort_ids(const rf_keys *t, const rf_kept_item *keep, int64_t **sorted, int64_t **place, int64_t *n)
 {
-    numbered *all = NULL;
-    int code;
+    RF_FREED numbered *all = NULL;
 
     *n = 0;
-    EQP_TRY(eqp_array_create(&all, t->n, sizeof *all));
-    EQP_TRY(eqp_array_create(sorted, t->n, sizeof **sorted));
-    EQP_TRY(eqp_array_create(place, t->n, sizeof **place));
+    EQP_CHECK(eqp_array_create(&all, t->n, sizeof *all));
+    EQP_CHECK(eqp_array_create(sorted, t->n, sizeof **sorted));
+    EQP_CHECK(eqp_array_create(place, t->n, sizeof **place));
     for (int64_t i = 0; i < t->n; i++) {
         (*place)[i] = -1;
         if (keep == NULL || keep[i].seen) {
@@ -41,9 +40,7 @@ static int sort_ids(const rf_keys *t, const rf_kept_item *keep, int64_t **sorted
         (*sorted)[i] = all[i].id;
         (*place)[all[i].index] = i;
     }
-done:
-    free(all);
-    return code;
+    return EQP_OK;
 }
 
 /* Number of loads that copy_rows() will copy. */
@@ -133,13 +130,12 @@ static int64_t first_phase(const rf_trace *t, int64_t number)
  * their own. */
 static int share_rows(const rf_build *b, const int64_t *phase, rf_trace *t, int64_t **own)
 {
-    bool *told = NULL;
-    int code;
+    RF_FREED bool *told = NULL;
 
-    EQP_TRY(eqp_array_create(&told, t->nphases, sizeof *told));
-    EQP_TRY(eqp_array_create(&t->like, t->nphases, sizeof *t->like));
-    EQP_TRY(eqp_array_create(&t->row, t->nphases, sizeof *t->row));
-    EQP_TRY(eqp_array_create(own, t->nphases + 1, sizeof **own));
+    EQP_CHECK(eqp_array_create(&told, t->nphases, sizeof *told));
+    EQP_CHECK(eqp_array_create(&t->like, t->nphases, sizeof *t->like));
+    EQP_CHECK(eqp_array_create(&t->row, t->nphases, sizeof *t->row));
+    EQP_CHECK(eqp_array_create(own, t->nphases + 1, sizeof **own));
     for (int64_t r = 0; r < b->nrows; r++) {
         told[phase[b->row[r].phase]] = true;
     }
@@ -155,9 +151,7 @@ static int share_rows(const rf_build *b, const int64_t *phase, rf_trace *t, int6
         t->nrows += new;
         (*own)[p + 1] = t->nrows;
     }
-done:
-    free(told);
-    return code;
+    return EQP_OK;
 }
 
 /* Next phase with its own row that the file repeats from its predecessor; p: the last one, initially -1. */
@@ -234,11 +228,10 @@ static int declared_ranks(const rf_build *b, int nranks)
 static int check_files(rf_build *b, int nranks, rf_trace *t)
 {
     const int declared = declared_ranks(b, nranks);
-    owned *files = NULL;
+    RF_FREED owned *files = NULL;
     int64_t n = 0, missing = -1;
-    int code;
 
-    EQP_TRY(eqp_array_create(&files, b->npaths, sizeof *files));
+    EQP_CHECK(eqp_array_create(&files, b->npaths, sizeof *files));
     for (int64_t f = 0; f < b->npaths; f++) {
         if (b->file[f].rank != RF_NONE) {
             files[n++] = (owned){b->file[f].rank, f};
@@ -247,25 +240,23 @@ static int check_files(rf_build *b, int nranks, rf_trace *t)
     qsort(files, (size_t)n, sizeof *files, by_rank);
     for (int64_t k = 0; k < n; k++) {
         if (k > 0 && files[k].rank == files[k - 1].rank) {
-            EQP_TRY(rf_build_refuse_at(b, files[k].file, RF_NONE,
-                                       "is of rank %lld, as is %.200s: give the files of one trace",
-                                       (long long)files[k].rank, b->file[files[k - 1].file].path));
+            EQP_CHECK(rf_build_refuse_at(b, files[k].file, RF_NONE,
+                                         "is of rank %lld, as is %.200s: give the files of one trace",
+                                         (long long)files[k].rank, b->file[files[k - 1].file].path));
         }
         missing = missing < 0 && files[k].rank != k ? k : missing;
     }
     t->nranks = n > 0 && files[n - 1].rank >= t->nranks ? (int)files[n - 1].rank + 1 : t->nranks;
     missing = missing < 0 && n > 0 && n < declared ? n : missing;
     if (missing >= 0 && declared == 0) {
-        EQP_TRY(rf_build_refuse_at(b, files[n - 1].file, RF_NONE,
-                                   "of rank %lld, but there is no file of rank %lld (--ranks N: it was idle)",
-                                   (long long)files[n - 1].rank, (long long)missing));
+        EQP_CHECK(rf_build_refuse_at(b, files[n - 1].file, RF_NONE,
+                                     "of rank %lld, but there is no file of rank %lld (--ranks N: it was idle)",
+                                     (long long)files[n - 1].rank, (long long)missing));
     }
     if (missing >= 0) {
         rf_build_note(b, "there is no file of rank %lld: taken as idle", (long long)missing);
     }
-done:
-    free(files);
-    return code;
+    return EQP_OK;
 }
 
 static int fill_loads(const rf_build *b, const int64_t *item, const int64_t *phase, const int64_t *own, rf_trace *t)
@@ -356,11 +347,11 @@ static int64_t bin_of(const rf_kept_edge *e, const int64_t *item, const int64_t 
 
 static int fill_edges(rf_build *b, const int64_t *item, const int64_t *phase, bool lenient, rf_trace *t)
 {
-    int64_t *next = NULL, at = 0;
-    int code;
+    RF_FREED int64_t *next = NULL;
+    int64_t at = 0;
 
-    EQP_TRY(eqp_array_create(&next, t->nphases + 1, sizeof *next));
-    EQP_TRY(eqp_array_create(&t->edge_first, t->nphases + 1, sizeof *t->edge_first));
+    EQP_CHECK(eqp_array_create(&next, t->nphases + 1, sizeof *next));
+    EQP_CHECK(eqp_array_create(&t->edge_first, t->nphases + 1, sizeof *t->edge_first));
     for (int64_t e = 0; e < b->nedges; e++) {
         const rf_kept_edge *edge = &b->edge[e];
         const int64_t bin = bin_of(edge, item, phase);
@@ -369,9 +360,9 @@ static int fill_edges(rf_build *b, const int64_t *item, const int64_t *phase, bo
         } else if (lenient) {
             t->left_out++;
         } else {
-            EQP_TRY(rf_build_refuse_at(b, edge->path, edge->number,
-                                       "an edge to item %lld, which is not among the items",
-                                       (long long)b->items.word[item[edge->from] < 0 ? edge->from : edge->to]));
+            EQP_CHECK(rf_build_refuse_at(b, edge->path, edge->number,
+                                         "an edge to item %lld, which is not among the items",
+                                         (long long)b->items.word[item[edge->from] < 0 ? edge->from : edge->to]));
         }
     }
     for (int64_t k = 0; k <= t->nphases; k++) {
@@ -381,7 +372,7 @@ static int fill_edges(rf_build *b, const int64_t *item, const int64_t *phase, bo
         t->edge_first[k] = at;
     }
     t->ncommon = t->edge_first[0];
-    EQP_TRY(eqp_array_create(&t->edge, at, sizeof *t->edge));
+    EQP_CHECK(eqp_array_create(&t->edge, at, sizeof *t->edge));
     for (int64_t e = 0; e < b->nedges; e++) {
         const rf_kept_edge *edge = &b->edge[e];
         const int64_t bin = bin_of(edge, item, phase);
@@ -389,9 +380,7 @@ static int fill_edges(rf_build *b, const int64_t *item, const int64_t *phase, bo
             t->edge[next[bin]++] = (rf_edge){item[edge->from], item[edge->to], edge->bytes};
         }
     }
-done:
-    free(next);
-    return code;
+    return EQP_OK;
 }
 
 int rf_build_finish(rf_build *b, const char *format, bool lenient, int nranks, rf_trace **trace)

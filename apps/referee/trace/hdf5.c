@@ -173,46 +173,39 @@ static int open_all(reading *r)
 
 static int read_edges(const reading *r)
 {
-    int64_t *from = NULL, *to = NULL, *bytes = NULL, *phase = NULL;
-    int code;
+    RF_FREED int64_t *from = NULL, *to = NULL, *bytes = NULL, *phase = NULL;
 
-    EQP_TRY(read_ints(r, &r->set[FROM], &from));
-    EQP_TRY(read_ints(r, &r->set[TO], &to));
-    EQP_TRY(read_ints(r, &r->set[EDGE_BYTES], &bytes));
-    EQP_TRY(read_ints(r, &r->set[EDGE_PHASE], &phase));
+    EQP_CHECK(read_ints(r, &r->set[FROM], &from));
+    EQP_CHECK(read_ints(r, &r->set[TO], &to));
+    EQP_CHECK(read_ints(r, &r->set[EDGE_BYTES], &bytes));
+    EQP_CHECK(read_ints(r, &r->set[EDGE_PHASE], &phase));
     for (int64_t e = 0; from != NULL && e < r->set[FROM].extent[0]; e++) {
         r->build->number = e;
-        EQP_TRY(rf_build_edge(r->build, from[e], to[e], bytes != NULL ? bytes[e] : RF_NONE,
-                              phase != NULL ? phase[e] : RF_NONE));
+        EQP_CHECK(rf_build_edge(r->build, from[e], to[e], bytes != NULL ? bytes[e] : RF_NONE,
+                                phase != NULL ? phase[e] : RF_NONE));
     }
-done:
-    free(from);
-    free(to);
-    free(bytes);
-    free(phase);
-    return code;
+    return EQP_OK;
 }
 
 static int read_items(const reading *r)
 {
-    int64_t *id = NULL, *rank = NULL, *bytes = NULL, *fixed = NULL, *phase = NULL;
-    double *load = NULL, *centre = NULL;
-    int code;
+    RF_FREED int64_t *id = NULL, *rank = NULL, *bytes = NULL, *fixed = NULL, *phase = NULL;
+    RF_FREED double *load = NULL, *centre = NULL;
 
-    EQP_TRY(eqp_array_create(&load, r->n, sizeof *load));
-    EQP_TRY(r->set[RANK].id > 0 ? eqp_array_create(&rank, r->n, sizeof *rank) : EQP_OK);
-    EQP_TRY(read_ints(r, &r->set[ID], &id));
-    EQP_TRY(read_ints(r, &r->set[BYTES], &bytes));
-    EQP_TRY(read_ints(r, &r->set[FIXED], &fixed));
-    EQP_TRY(read_ints(r, &r->set[PHASES], &phase));
+    EQP_CHECK(eqp_array_create(&load, r->n, sizeof *load));
+    EQP_CHECK(r->set[RANK].id > 0 ? eqp_array_create(&rank, r->n, sizeof *rank) : EQP_OK);
+    EQP_CHECK(read_ints(r, &r->set[ID], &id));
+    EQP_CHECK(read_ints(r, &r->set[BYTES], &bytes));
+    EQP_CHECK(read_ints(r, &r->set[FIXED], &fixed));
+    EQP_CHECK(read_ints(r, &r->set[PHASES], &phase));
     if (r->set[POSITIONS].id > 0) {
-        EQP_TRY(eqp_array_create(&centre, 3 * r->n, sizeof *centre));
-        EQP_TRY(read_row(r, &r->set[POSITIONS], -1, H5T_NATIVE_DOUBLE, centre));
+        EQP_CHECK(eqp_array_create(&centre, 3 * r->n, sizeof *centre));
+        EQP_CHECK(read_row(r, &r->set[POSITIONS], -1, H5T_NATIVE_DOUBLE, centre));
     }
     for (int64_t p = 0; p < r->nphases; p++) {
-        EQP_TRY(read_row(r, &r->set[LOADS], p, H5T_NATIVE_DOUBLE, load));
+        EQP_CHECK(read_row(r, &r->set[LOADS], p, H5T_NATIVE_DOUBLE, load));
         if (rank != NULL && (p == 0 || r->set[RANK].ndims == 2)) {
-            EQP_TRY(read_row(r, &r->set[RANK], p, H5T_NATIVE_INT64, rank));
+            EQP_CHECK(read_row(r, &r->set[RANK], p, H5T_NATIVE_INT64, rank));
         }
         for (int64_t i = 0; i < r->n; i++) {
             rf_row row = {.item = id != NULL ? id[i] : i,
@@ -227,20 +220,12 @@ static int read_items(const reading *r)
                 memcpy(row.centre, centre + 3 * i, sizeof row.centre);
             }
             if (row.fixed && rank == NULL) {
-                EQP_TRY(refuse(r, "/items/fixed", "items are fixed, but have no rank"));
+                EQP_CHECK(refuse(r, "/items/fixed", "items are fixed, but have no rank"));
             }
-            EQP_TRY(rf_build_row(r->build, &row, NULL));
+            EQP_CHECK(rf_build_row(r->build, &row, NULL));
         }
     }
-done:
-    free(load);
-    free(rank);
-    free(id);
-    free(bytes);
-    free(fixed);
-    free(phase);
-    free(centre);
-    return code;
+    return EQP_OK;
 }
 
 int rf_read_hdf5(rf_build *build, const char *path)

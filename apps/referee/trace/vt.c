@@ -355,21 +355,18 @@ static int load_json(const char *path, json_t **root, eqp_message *message)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* byte order mark */
     json_error_t error;
-    char *bytes = NULL;
+    RF_FREED char *bytes = NULL;
     int64_t size = 0, skip;
-    int code;
 
-    EQP_TRY(rf_read_bytes(path, &bytes, &size, message)); /* jansson reads a stream byte by byte */
+    EQP_CHECK(rf_read_bytes(path, &bytes, &size, message)); /* jansson reads a stream byte by byte */
     skip = size >= 3 && memcmp(bytes, mark, 3) == 0 ? 3 : 0;
     *root = json_loadb(bytes + skip, (size_t)(size - skip), 0, &error);
     if (*root == NULL) {
         const bool memory = json_error_code(&error) == json_error_out_of_memory;
         eqp_message_set(message, "%.250s: line %d, column %d: %.150s", path, error.line, error.column, error.text);
-        EQP_TRY(memory ? EQP_ERR_MEMORY : EQP_ERR_FORMAT);
+        EQP_CHECK(memory ? EQP_ERR_MEMORY : EQP_ERR_FORMAT);
     }
-done:
-    free(bytes);
-    return code;
+    return EQP_OK;
 }
 
 /* vt also writes statistics of a run, which have phases too. */

@@ -77,10 +77,7 @@ static int read_loads(const char *path, table *t, eqp_message *message)
     const app_loads_visitor counter = {.user = t, .row = count_load}, reader = {.user = t, .row = put_load};
 
     EQP_CHECK(app_loads_read(path, &counter, &t->loads, message));
-    if (t->loads.ranks > MOST_RANKS) {
-        eqp_message_set(message, "%.250s: more than %d ranks", path, MOST_RANKS);
-        return EQP_ERR_DATA;
-    }
+    APP_REFUSE_IF(t->loads.ranks > MOST_RANKS, message, EQP_ERR_DATA, "%.250s: more than %d ranks", path, MOST_RANKS);
     t->group = (t->loads.ranks + MOST_ROWS - 1) / MOST_ROWS;
     t->rows = (t->loads.ranks + t->group - 1) / t->group;
     const int64_t most = MOST_CELLS / t->rows < MOST_STEPS ? MOST_CELLS / t->rows : MOST_STEPS;
@@ -132,12 +129,11 @@ static int read_traffic(FILE *file, const char *path, int nranks, int group, int
         if (number == 1 && strcmp(line, "from,to,bytes\n") == 0) {
             continue;
         }
-        if (number == 1 || sscanf(line, "%" SCNd64 ",%" SCNd64 ",%" SCNd64 "%n", &from, &to, &bytes, &end) != 3 ||
-            line[end] != '\n' || from < 0 || to < 0 || from >= nranks || to >= nranks || bytes < 0) {
-            eqp_message_set(message, "%.250s: line %lld: is not 'from,to,bytes' of %d ranks", path, (long long)number,
-                            nranks);
-            return EQP_ERR_DATA;
-        }
+        APP_REFUSE_IF(number == 1 ||
+                          sscanf(line, "%" SCNd64 ",%" SCNd64 ",%" SCNd64 "%n", &from, &to, &bytes, &end) != 3 ||
+                          line[end] != '\n' || from < 0 || to < 0 || from >= nranks || to >= nranks || bytes < 0,
+                      message, EQP_ERR_DATA, "%.250s: line %lld: is not 'from,to,bytes' of %d ranks", path,
+                      (long long)number, nranks);
         sum[from / group * side + to / group] += (double)bytes;
     }
     return EQP_OK;
@@ -183,13 +179,11 @@ static int read_schedule(FILE *file, const char *path, json_t *rows, eqp_message
         if (number == 1 && strcmp(line, "step,steps,seconds,best_seconds,map,best_map\n") == 0) {
             continue;
         }
-        if (number == 1 ||
-            sscanf(line, "%" SCNd64 ",%" SCNd64 ",%lf,%lf,%d,%d%n", &step, &steps, &seconds, &best, &map, &best_map,
-                   &end) != 6 ||
-            line[end] != '\n' || steps < 1 || !isfinite(seconds) || !isfinite(best)) {
-            eqp_message_set(message, "%.250s: line %lld: is no stretch of a schedule", path, (long long)number);
-            return EQP_ERR_DATA;
-        }
+        APP_REFUSE_IF(number == 1 ||
+                          sscanf(line, "%" SCNd64 ",%" SCNd64 ",%lf,%lf,%d,%d%n", &step, &steps, &seconds, &best, &map,
+                                 &best_map, &end) != 6 ||
+                          line[end] != '\n' || steps < 1 || !isfinite(seconds) || !isfinite(best),
+                      message, EQP_ERR_DATA, "%.250s: line %lld: is no stretch of a schedule", path, (long long)number);
         json_t *row = json_pack("[I,I,f,f,b,b]", (json_int_t)step, (json_int_t)steps, seconds, best, map, best_map);
         if (json_array_append_new(rows, row) != 0) {
             return EQP_ERR_MEMORY;
@@ -236,10 +230,7 @@ int app_pack_spares(const char *dir, const char *path, eqp_message *message)
             return EQP_ERR_MEMORY;
         }
         free(file);
-        if (same) {
-            eqp_message_set(message, "%s: the input would be overwritten", path);
-            return EQP_ERR_ARGUMENT;
-        }
+        APP_REFUSE_IF(same, message, EQP_ERR_ARGUMENT, "%s: the input would be overwritten", path);
     }
     return EQP_OK;
 }

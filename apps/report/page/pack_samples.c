@@ -3,6 +3,8 @@
 
 #include "../samples.h"
 
+#include "../../shell/options.h"
+
 #include <equipoise/more/base.h>
 
 #include <errno.h>
@@ -103,21 +105,18 @@ static uint16_t zigzag(uint16_t difference)
 
 static int add_planes(reading *r, int64_t n, const placed *sample)
 {
-    uint16_t *number = NULL;
-    int code;
+    APP_FREED uint16_t *number = NULL;
 
-    EQP_TRY(eqp_array_create(&number, n, sizeof *number));
+    EQP_CHECK(eqp_array_create(&number, n, sizeof *number));
     for (int k = 0; k < r->numbers; k++) {
         uint16_t before = 0;
         for (int64_t i = 0; i < n; i++) {
             number[i] = zigzag((uint16_t)(sample[i].number[k] - before));
             before = k < 4 ? sample[i].number[k] : 0; /* the second end is close to the first */
         }
-        EQP_TRY(app_bytes_add_planes(r->bytes, n, number));
+        EQP_CHECK(app_bytes_add_planes(r->bytes, n, number));
     }
-done:
-    free(number);
-    return code;
+    return EQP_OK;
 }
 
 static bool is_box(const app_frame *frame)
@@ -133,28 +132,24 @@ static bool is_box(const app_frame *frame)
 static int read_frame(reading *r, json_t *frames)
 {
     const int64_t at = r->bytes->n;
-    placed *sample = NULL;
+    APP_FREED placed *sample = NULL;
     app_frame frame;
-    int code;
 
-    EQP_TRY(take(r, &frame, sizeof frame));
+    EQP_CHECK(take(r, &frame, sizeof frame));
     if (frame.n < 0 || frame.n > MOST || !is_box(&frame) ||
         frame.n * r->numbers * (int64_t)sizeof(uint16_t) > r->left) {
         return refuse(r, "a frame is damaged, or the file ends too early");
     }
-    EQP_TRY(eqp_array_create(&sample, frame.n, sizeof *sample));
-    EQP_TRY(read_samples(r, frame.n, sample));
+    EQP_CHECK(eqp_array_create(&sample, frame.n, sizeof *sample));
+    EQP_CHECK(read_samples(r, frame.n, sample));
     if (frame.n > 1) {
         qsort(sample, (size_t)frame.n, sizeof *sample, by_key);
     }
-    EQP_TRY(add_planes(r, frame.n, sample));
+    EQP_CHECK(add_planes(r, frame.n, sample));
     json_t *json = json_pack("{s:I, s:I, s:[f,f,f], s:[f,f,f], s:I}", "step", (json_int_t)frame.step, "n",
                              (json_int_t)frame.n, "low", frame.low[0], frame.low[1], frame.low[2], "high",
                              frame.high[0], frame.high[1], frame.high[2], "at", (json_int_t)at);
-    EQP_TRY(json_array_append_new(frames, json) == 0 ? EQP_OK : EQP_ERR_MEMORY);
-done:
-    free(sample);
-    return code;
+    return json_array_append_new(frames, json) == 0 ? EQP_OK : EQP_ERR_MEMORY;
 }
 
 static int read_all(reading *r, json_t **json)
