@@ -76,7 +76,7 @@ static int solve(const eqp_speeds_functions *functions, eqp_speeds_kind kind, in
     }
     for (int step = 0; step < ITERATIONS; step++) {
         if (spread > 0.05) {
-            EQP_TRY(eqp_speeds_share(speeds, share, NULL));
+            EQP_TRY(eqp_speeds_share(speeds, share));
             EQP_TRY(move_rows(share, &n, &rows, moved));
         }
         EQP_TRY(iterate(n, rows, share, x));

@@ -18,7 +18,7 @@ static int simulate(eqp_speeds_kind kind, const eqp_speeds_functions *functions)
 
     EQP_TRY(eqp_speeds_create(kind, RANKS, ROWS, &speeds));
     for (int i = 0; i < ITERATIONS && spread > 0.05; i++) {
-        EQP_TRY(eqp_speeds_share(speeds, share, NULL));
+        EQP_TRY(eqp_speeds_share(speeds, share));
         for (int rank = 0; rank < RANKS; rank++) {
             EQP_TRY(eqp_speeds_functions_seconds(functions, rank, (double)share[rank], &seconds[rank]));
             printf("%s\t%d\t%d\t%" PRId64 "\t%.9g\n", eqp_speeds_kind_name(kind), i, rank, share[rank], seconds[rank]);

@@ -281,15 +281,12 @@ static void find_cubic(const eqp__curve *c, int j, double a[4])
     a[3] = c->smooth ? (c->d[j] + c->d[j + 1] - 2.0 * m) / h / h : 0.0;
 }
 
-double eqp__curve_speed(const eqp__curve *curve, double size, double *slope)
+double eqp__curve_speed(const eqp__curve *curve, double size)
 {
     int low = 0, high = curve->n - 1;
-    double b[4], h, t;
+    double b[4];
 
     if (size <= curve->x[0] || size >= curve->x[high]) {
-        if (slope) {
-            *slope = 0.0;
-        }
         return size <= curve->x[0] ? curve->s[0] : curve->s[high];
     }
     while (high - low > 1) {
@@ -301,24 +298,7 @@ double eqp__curve_speed(const eqp__curve *curve, double size, double *slope)
         }
     }
     find_bernstein(curve, low, b);
-    h = curve->x[low + 1] - curve->x[low];
-    t = (size - curve->x[low]) / h;
-    if (slope) {
-        const double w = 1.0 - t;
-        *slope = 3.0 / h * (w * w * (b[1] - b[0]) + 2.0 * w * t * (b[2] - b[1]) + t * t * (b[3] - b[2]));
-    }
-    return mean_of(b, t);
-}
-
-double eqp__curve_seconds(const eqp__curve *curve, double size, double *rate)
-{
-    double slope;
-    const double speed = eqp__curve_speed(curve, size, &slope);
-
-    if (rate) {
-        *rate = (1.0 - size / speed * slope) / speed;
-    }
-    return size / speed;
+    return mean_of(b, (size - curve->x[low]) / (curve->x[low + 1] - curve->x[low]));
 }
 
 /* Items that a rank can compute in the time, minus size x + u; negative if that size takes longer. */

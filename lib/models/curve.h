@@ -39,11 +39,14 @@ void eqp__curve_smooth(eqp__curve *curve);
  * knots stay, and falling pieces still fall; only slopes of splines change. */
 void eqp__curve_extend_plateaus(eqp__curve *curve);
 
-/* Speed at a size, and its derivative (slope may be NULL). */
-double eqp__curve_speed(const eqp__curve *curve, double size, double *slope);
+/* Speed at a size. */
+double eqp__curve_speed(const eqp__curve *curve, double size);
 
-/* Time of a size, and its derivative (rate may be NULL); Clarke 2011, eq. 5. */
-double eqp__curve_seconds(const eqp__curve *curve, double size, double *rate);
+/* Time of a size. */
+static inline double eqp__curve_seconds(const eqp__curve *curve, double size)
+{
+    return size / eqp__curve_speed(curve, size);
+}
 
 /* The smallest size that takes `seconds` > 0; increases with it. */
 double eqp__curve_size(const eqp__curve *curve, double seconds);

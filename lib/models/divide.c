@@ -16,14 +16,12 @@ typedef struct division {
     double n;                /* items */
     const eqp__curve *curve; /* [nranks] */
     double *size, *other;    /* [nranks] */
-    eqp_speeds_result result;
 } division;
 
-static double find_total(division *d, double seconds)
+static double find_total(const division *d, double seconds)
 {
     double total = 0.0;
 
-    d->result.evaluations++;
     for (int r = 0; r < d->nranks; r++) {
         total += eqp__curve_size(&d->curve[r], seconds);
     }
@@ -31,12 +29,12 @@ static double find_total(division *d, double seconds)
 }
 
 /* Bounds of the common time: below `low` no rank holds more than an equal share, above `high` none holds less. */
-static void find_bounds(division *d, double *low, double *high)
+static void find_bounds(const division *d, double *low, double *high)
 {
     *low = INFINITY;
     *high = 0.0;
     for (int r = 0; r < d->nranks; r++) {
-        const double seconds = eqp__curve_seconds(&d->curve[r], d->n / d->nranks, NULL);
+        const double seconds = eqp__curve_seconds(&d->curve[r], d->n / d->nranks);
         *low = fmin(*low, seconds);
         *high = fmax(*high, seconds);
     }
@@ -48,11 +46,10 @@ static void find_bounds(division *d, double *low, double *high)
 
 /* Clarke 2011, section 5.1. The line is parametrized by its time, the inverse of its slope, and bisected in logarithms,
  * as speeds may differ by orders of magnitude. */
-static void bisect(division *d)
+static void bisect(const division *d)
 {
     double low, high, below = 0.0, above = 0.0;
 
-    d->result.solver = EQP_SPEEDS_BISECTION;
     find_bounds(d, &low, &high);
     for (int k = 0; k < HALVINGS && high > low * (1.0 + 2.0 * DBL_EPSILON); k++) {
         const double middle = sqrt(low) * sqrt(high);
@@ -79,12 +76,10 @@ static void bisect(division *d)
     }
 }
 
-static void divide_in_proportion(division *d)
+static void divide_in_proportion(const division *d)
 {
     double sum = 0.0;
 
-    d->result.solver = EQP_SPEEDS_PROPORTION;
-    d->result.evaluations = 1;
     for (int r = 0; r < d->nranks; r++) {
         sum += d->curve[r].s[0];
     }
@@ -93,91 +88,44 @@ static void divide_in_proportion(division *d)
     }
 }
 
-static int divide_splines(division *d)
-{
-    int code = EQP_OK;
-
-    if (d->nranks <= EQP_SPEEDS_HYBRJ_RANKS) {
-        code = eqp__speeds_hybrid(d->nranks, d->curve, d->n, d->size, &d->result.hybrj_info, &d->result.evaluations);
-    }
-    if (d->result.hybrj_info == 1) {
-        d->result.solver = EQP_SPEEDS_HYBRJ;
-    } else if (!code) {
-        bisect(d);
-    }
-    return code;
-}
-
 /* Spreads the rounding error over all ranks. */
-static void scale_to_items(division *d)
+static void scale_to_items(const division *d)
 {
-    double total = 0.0, least = INFINITY, most = 0.0;
+    double total = 0.0;
 
     for (int r = 0; r < d->nranks; r++) {
         total += d->size[r];
     }
     for (int r = 0; r < d->nranks; r++) {
         d->size[r] *= d->n / total;
-        const double seconds = eqp__curve_seconds(&d->curve[r], d->size[r], NULL);
-        least = fmin(least, seconds);
-        most = fmax(most, seconds);
-    }
-    d->result.seconds = most;
-    d->result.spread = most / least - 1.0;
-}
-
-static void divide_equally(const eqp_speeds *speeds, double mean, double *size, eqp_speeds_result *result)
-{
-    eqp__curve curve;
-
-    for (int r = 0; r < speeds->nranks; r++) {
-        size[r] = speeds->n / speeds->nranks;
-    }
-    if (mean > 0.0) {
-        eqp__speeds_curve(speeds, 0, mean, &curve);
-        result->seconds = eqp__curve_seconds(&curve, size[0], NULL);
     }
 }
 
-static int find_sizes(division *d, eqp_speeds_kind kind)
-{
-    int code = EQP_OK;
-
-    if (kind == EQP_SPEEDS_CONSTANT) {
-        divide_in_proportion(d);
-    } else if (kind == EQP_SPEEDS_AKIMA) {
-        code = divide_splines(d);
-    } else {
-        bisect(d);
-    }
-    if (!code) {
-        scale_to_items(d);
-    }
-    return code;
-}
-
-int eqp__speeds_divide(const eqp_speeds *speeds, double *size, eqp_speeds_result *result)
+int eqp__speeds_divide(const eqp_speeds *speeds, double *size)
 {
     const int nranks = speeds->nranks;
     const double mean = eqp__speeds_mean(speeds);
-    division d = {.nranks = nranks, .n = speeds->n, .result = {.solver = EQP_SPEEDS_TRIVIAL}};
+    division d = {.nranks = nranks, .n = speeds->n, .size = size};
     eqp__curve *curve = NULL;
     int code = EQP_OK;
 
     if (nranks == 1 || speeds->n <= 0.0 || mean <= 0.0) {
-        divide_equally(speeds, mean, size, &d.result);
-        goto done;
+        for (int r = 0; r < nranks; r++) {
+            size[r] = speeds->n / nranks;
+        }
+        return EQP_OK;
     }
     EQP_TRY(eqp__speeds_curves_create(speeds, mean, &curve));
-    EQP_TRY(EQP__ARRAYS(EQP__ARRAY(d.size, nranks), EQP__ARRAY(d.other, nranks)));
+    EQP_TRY(eqp_array_create(&d.other, nranks, sizeof *d.other));
     d.curve = curve;
-    EQP_TRY(find_sizes(&d, speeds->kind));
-    memcpy(size, d.size, (size_t)nranks * sizeof *size);
-done:
-    if (!code && result) {
-        *result = d.result;
+    if (speeds->kind == EQP_SPEEDS_CONSTANT) {
+        divide_in_proportion(&d);
+    } else {
+        bisect(&d);
     }
-    EQP__FREE(d.other, d.size, curve);
+    scale_to_items(&d);
+done:
+    EQP__FREE(d.other, curve);
     return code;
 }
 
@@ -205,7 +153,7 @@ static int divide_by_model(void *state, double total, double *size)
 {
     const int code = eqp__speeds_resize(state, total);
 
-    return code ? code : eqp__speeds_divide(state, size, NULL);
+    return code ? code : eqp__speeds_divide(state, size);
 }
 
 static void free_model(void *state)

@@ -104,7 +104,7 @@ static int find_taker(const rounding *r, double seconds)
 
     for (int i = 0; i < r->nranks; i++) {
         if ((double)r->share[i] < r->size[i]) {
-            const double more = eqp__curve_seconds(&r->curve[i], (double)r->share[i] + 1.0, NULL);
+            const double more = eqp__curve_seconds(&r->curve[i], (double)r->share[i] + 1.0);
             if (more < seconds) {
                 seconds = more;
                 taker = i;
@@ -132,7 +132,7 @@ static bool is_known_to_be_too_much(const rounding *r, int rank)
 static void lighten_slowest(rounding *r)
 {
     for (int i = 0; i < r->nranks; i++) {
-        r->seconds[i] = eqp__curve_seconds(&r->curve[i], (double)r->share[i], NULL);
+        r->seconds[i] = eqp__curve_seconds(&r->curve[i], (double)r->share[i]);
     }
     for (int moves = 0; moves < r->nranks; moves++) {
         const int from = find_slowest(r);
@@ -143,17 +143,16 @@ static void lighten_slowest(rounding *r)
         }
         r->share[from]--;
         r->share[to]++;
-        r->seconds[from] = eqp__curve_seconds(&r->curve[from], (double)r->share[from], NULL);
-        r->seconds[to] = eqp__curve_seconds(&r->curve[to], (double)r->share[to], NULL);
+        r->seconds[from] = eqp__curve_seconds(&r->curve[from], (double)r->share[from]);
+        r->seconds[to] = eqp__curve_seconds(&r->curve[to], (double)r->share[to]);
     }
 }
 
-int eqp_speeds_share(const eqp_speeds *speeds, int64_t *share, eqp_speeds_result *result)
+int eqp_speeds_share(const eqp_speeds *speeds, int64_t *share)
 {
     EQP_REQUIRE(speeds && share);
     const int nranks = speeds->nranks;
     const double mean = eqp__speeds_mean(speeds);
-    eqp_speeds_result division;
     eqp__curve *curve = NULL;
     double *size = NULL;
     int code;
@@ -161,16 +160,13 @@ int eqp_speeds_share(const eqp_speeds *speeds, int64_t *share, eqp_speeds_result
     EQP__FAIL_IF(speeds->n != floor(speeds->n), EQP_ERR_STATE);
     if ((code = eqp_array_create(&size, (int64_t)2 * nranks, sizeof *size)) ||
         (mean > 0.0 && (code = eqp__speeds_curves_create(speeds, mean, &curve))) ||
-        (code = eqp__speeds_divide(speeds, size, &division)) ||
+        (code = eqp__speeds_divide(speeds, size)) ||
         (code = eqp__speeds_round((int64_t)speeds->n, nranks, size, share))) {
         goto done;
     }
     if (curve) {
         rounding r = {speeds, nranks, curve, size, share, size + nranks};
         lighten_slowest(&r);
-    }
-    if (result) {
-        *result = division;
     }
 done:
     EQP__FREE(curve, size);

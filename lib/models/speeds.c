@@ -167,7 +167,7 @@ int eqp__speeds_speed(const eqp_speeds *speeds, int rank, double size, double *s
     EQP__FAIL_IF(!legal, EQP_ERR_ARGUMENT);
     EQP__FAIL_IF(mean <= 0.0, EQP_ERR_STATE);
     eqp__speeds_curve(speeds, rank, mean, &curve);
-    *speed = eqp__curve_speed(&curve, size, NULL);
+    *speed = eqp__curve_speed(&curve, size);
     return EQP_OK;
 }
 

@@ -31,14 +31,12 @@ int eqp__speeds_add(eqp_speeds *speeds, int rank, double size, double seconds);
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_STATE if no rank has a point */
 int eqp__speeds_speed(const eqp_speeds *speeds, int rank, double size, double *speed);
 
-/** Sizes that take the same time on every rank by the models: Clarke 2011, eq. 1. Without a point on any rank they are
- * equal. Local, deterministic. Constant: O(nranks). Piecewise: O(nranks EQP_SPEEDS_POINTS^2). Akima: hybrj from equal
- * sizes with the Jacobian of eq. 5, O(nranks^3); if it does not converge, or for more than EQP_SPEEDS_HYBRJ_RANKS
- * ranks, or in a build without cminpack, bisection of the same splines, which `result` reports.
- * \param[out] size    [nranks] items, > 0 unless n is 0, with sum n up to rounding; unchanged on error
- * \param[out] result  may be NULL; unchanged on error
+/** Sizes that take the same time on every rank by the models: Clarke 2011, eq. 1, by bisection of the lines through the
+ * origin. Without a point on any rank they are equal. If a spline's time does not grow with size, one rank may finish
+ * early. Local, deterministic, O(nranks EQP_SPEEDS_POINTS^2).
+ * \param[out] size  [nranks] items, > 0 unless n is 0, with sum n up to rounding; unchanged on error
  * \return EQP_OK, EQP_ERR_MEMORY */
-int eqp__speeds_divide(const eqp_speeds *speeds, double *size, eqp_speeds_result *result);
+int eqp__speeds_divide(const eqp_speeds *speeds, double *size);
 
 /** Rounds sizes to whole shares that add up exactly: each is rounded down, then the largest remainders get one item
  * more, lower ranks first if remainders are equal (Hamilton's method; Clarke 2011, section 6.1). Every share differs
@@ -71,9 +69,5 @@ void eqp__speeds_curve(const eqp_speeds *speeds, int rank, double mean, eqp__cur
 
 /* The curves of all ranks; curve [nranks] is owned by the caller: free(). EQP_OK or EQP_ERR_MEMORY. */
 int eqp__speeds_curves_create(const eqp_speeds *speeds, double mean, eqp__curve **curve);
-
-/* Root of Clarke 2011, eq. 2, by hybrj from equal sizes. size [nranks] is set where `info` becomes 1 and else
- * undefined. EQP_OK or EQP_ERR_MEMORY. */
-int eqp__speeds_hybrid(int nranks, const eqp__curve *curve, double n, double *size, int *info, int *evaluations);
 
 #endif

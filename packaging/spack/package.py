@@ -19,7 +19,6 @@ class Equipoise(MesonPackage):
     variant("shared", default=True, description="Shared libraries beside the static ones")
     variant("zoltan", default=True, when="+lib", description="The methods of Zoltan")
     variant("hdf5", default=True, when="+lib", description="HDF5 files")
-    variant("cminpack", default=True, when="+lib", description="Speeds as Akima splines")
     variant("metis", default=False, when="+lib", description="The method metis")
     variant("fortran", default=False, when="+lib", description="The Fortran module")
     variant("docs", default=True, description="Manual pages")
@@ -35,12 +34,11 @@ class Equipoise(MesonPackage):
         depends_on("zlib-api")
     depends_on("zoltan", when="+zoltan")
     depends_on("hdf5@1.10.5: ~mpi", when="+hdf5")  # each rank reads its part by itself
-    depends_on("cminpack", when="+cminpack")
     depends_on("metis@5: ~int64", when="+metis")
     depends_on("fortran", type="build", when="+fortran")
 
     # What Spack has not resolved is not taken from the machine: every option is named.
-    features = ("lib", "zoltan", "hdf5", "cminpack", "metis", "fortran")
+    features = ("lib", "zoltan", "hdf5", "metis", "fortran")
 
     def meson_args(self):
         def state(feature):

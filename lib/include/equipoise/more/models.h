@@ -9,13 +9,13 @@
  * Letters 21 (2011) 195 ("Clarke 2011" below).
  *
  *     eqp_speeds_create(EQP_SPEEDS_AKIMA, nranks, n, &speeds);
- *     eqp_speeds_share(speeds, share, NULL);           // nothing measured: equal shares
+ *     eqp_speeds_share(speeds, share);                 // nothing measured: equal shares
  *     for (every iteration) {
  *         move items according to `share`; compute; gather the seconds of all ranks on all ranks
  *         eqp_speeds_spread(nranks, seconds, &spread);
  *         if (spread > 0.05) {
  *             eqp_speeds_record(speeds, share, seconds);
- *             eqp_speeds_share(speeds, share, NULL);
+ *             eqp_speeds_share(speeds, share);
  *         }
  *     }
  *
@@ -62,10 +62,6 @@ typedef enum eqp_speeds_kind {
 /** Number of points kept in the model of a rank: the newest ones with distinct sizes. */
 #define EQP_SPEEDS_POINTS 64
 
-/** Largest number of ranks for Powell's method with a Jacobian: its factorization costs O(ranks^3). With more ranks
- * the same splines are divided by bisection. */
-#define EQP_SPEEDS_HYBRJ_RANKS 256
-
 /** Largest number of items, 2^53: the limit of exact integers in a double. */
 #define EQP_SPEEDS_ITEMS 9007199254740992.0
 
@@ -77,25 +73,6 @@ typedef enum eqp_speeds_kind {
 
 /** The models of all ranks. Opaque. */
 typedef struct eqp_speeds eqp_speeds;
-
-/** Method by which sizes were found. */
-typedef enum eqp_speeds_solver {
-    EQP_SPEEDS_TRIVIAL,    /**< no search: one rank, no items or no measurement */
-    EQP_SPEEDS_PROPORTION, /**< constant speeds: sizes in proportion to them */
-    EQP_SPEEDS_BISECTION,  /**< bisection of the lines through the origin (Clarke 2011, section 5.1) */
-    EQP_SPEEDS_HYBRJ       /**< Powell's hybrid method (section 6.1): hybrj of MINPACK */
-} eqp_speeds_solver;
-
-/** Statistics of a division. */
-typedef struct eqp_speeds_result {
-    eqp_speeds_solver solver; /**< method used: EQP_SPEEDS_BISECTION of splines if hybrj failed */
-    int hybrj_info;  /**< 0: hybrj was not called; 1: it converged; 2 to 5: MINPACK's code for a failure; -1: its
-                          solution is not a division */
-    int evaluations; /**< number of evaluations of the times of all ranks */
-    double seconds;  /**< modelled time of the slowest rank; 0 without measurements */
-    double spread;   /**< modelled eqp_speeds_spread() before rounding. Bisection leaves a spread only if a
-                          spline's time does not grow with size: a rank may then finish early */
-} eqp_speeds_result;
 
 /** Creates models without points. Local, O(nranks).
  * \param[in]  kind    interpolation between the points
@@ -121,9 +98,8 @@ int eqp_speeds_record(eqp_speeds *speeds, const int64_t *share, const double *se
  * rank finishes earlier. Every share differs from its size by less than one. With fewer items than ranks some ranks get
  * none.
  * \param[out] share   [nranks] items, >= 0, with sum exactly n; unchanged on error
- * \param[out] result  statistics of the division; may be NULL; unchanged on error
- * \return the codes of both, and EQP_ERR_STATE if the number of items is not whole */
-int eqp_speeds_share(const eqp_speeds *speeds, int64_t *share, eqp_speeds_result *result);
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_STATE if the number of items is not whole */
+int eqp_speeds_share(const eqp_speeds *speeds, int64_t *share);
 
 /** Spread of times: the largest |t_i - t_j| / t_i, which is (max - min) / min (Clarke 2011, section 3). Ranks with time
  * 0 have no work and are ignored. Local, O(nranks).
