@@ -105,38 +105,27 @@ static void run_as_it_is(FILE *file)
     free(data);
 }
 
-static int compare(const void *a, const void *b)
+static int is_input(const struct dirent *entry)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return entry->d_name[0] != '.';
 }
 
 /* Sorted by name, so that all machines do the same. */
 static int run_folder(const char *path)
 {
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-    char **name = NULL;
-    int64_t n = 0, capacity = 0;
+    struct dirent **entry;
+    const int n = scandir(path, &entry, is_input, alphasort);
 
-    fuzz_require(folder);
-    while ((entry = readdir(folder))) {
-        if (entry->d_name[0] != '.') {
-            fuzz_require(eqp_array_reserve(&name, &capacity, n + 1, sizeof *name) == EQP_OK);
-            name[n] = malloc(strlen(path) + strlen(entry->d_name) + 2);
-            fuzz_require(name[n]);
-            (void)sprintf(name[n++], "%s/%s", path, entry->d_name);
-        }
+    fuzz_require(n >= 0);
+    for (int i = 0; i < n; i++) {
+        char name[4096];
+
+        fuzz_require(snprintf(name, sizeof name, "%s/%s", path, entry[i]->d_name) < (int)sizeof name);
+        run_file(name);
+        free(entry[i]);
     }
-    (void)closedir(folder);
-    if (n > 0) {
-        qsort(name, (size_t)n, sizeof *name, compare);
-    }
-    for (int64_t i = 0; i < n; i++) {
-        run_file(name[i]);
-        free(name[i]);
-    }
-    free(name);
-    return (int)n;
+    free(entry);
+    return n;
 }
 
 int main(int argc, char **argv)
