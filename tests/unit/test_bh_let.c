@@ -5,7 +5,7 @@
 #include <equipoise/more/random.h>
 
 #include "bh_sets.h"
-#include "bundle.h"
+#include "let.h"
 #include "slow.h"
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Balancing within a step: new maps, the step's costs, and its collective calls: between its forces, at its record, and
  * after a failure. */
-#include "step.h"
+#include "simulation.h"
 
 #include "../../report/run_record.h"
 #include "../../shell/signals.h"

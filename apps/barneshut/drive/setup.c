@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Set-up of a run: its parts, first homes, first map, first forces. */
 #include "files/output.h"
-#include "step.h"
+#include "simulation.h"
 
 #include <equipoise/more/base.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A step: kick, drift, tree, forces, kick. With rungs, particles with shorter steps repeat this until all steps end
  * together. */
-#include "step.h"
+#include "simulation.h"
 
 #include <math.h>
 #include <stdlib.h>

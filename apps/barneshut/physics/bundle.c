@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A bundle is a head, the groups (a record and positions each) and the blocks, parents before children. */
-#include "bundle.h"
+#include "let.h"
 
 #include "internal.h"
 #include "walker.h"

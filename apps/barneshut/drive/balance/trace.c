@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "problem.h"
 
-#include "../forces/essential.h"
-#include "../forces/targets.h"
-
-#include "../../physics/let.h"
+#include "../forces/evaluate.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/curve.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "essential.h"
-
-#include "targets.h"
+#include "evaluate.h"
 
 #include <equipoise/more/base.h>
 #include <equipoise/more/comm.h>

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "evaluate.h"
 
-#include "force_loop.h"
-#include "targets.h"
-
 #include <equipoise/more/base.h>
 
 #include <stdlib.h>

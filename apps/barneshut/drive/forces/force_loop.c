@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "force_loop.h"
-
-#include "targets.h"
+#include "evaluate.h"
 
 #include "../../../shell/signals.h"
 

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "force_loop.h"
-
-#include "targets.h"
-
-#include "../../physics/bundle.h"
+#include "evaluate.h"
 
 #include <equipoise/more/base.h>
-#include <equipoise/more/loops.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "evaluate.h"
 
-#include "targets.h"
-
 #include <equipoise/more/base.h>
 
 #include <math.h>

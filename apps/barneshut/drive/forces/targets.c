@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "targets.h"
+#include "evaluate.h"
 
 #include <equipoise/more/base.h>
 

@@ -11,7 +11,7 @@
 
 enum {
     BH_PHASE_TASKS,    /* out: groups that other ranks compute, whole or in part; see tasks.h */
-    BH_PHASE_REQUESTS, /* out: groups whose walks open cells of other ranks; see essential.h */
+    BH_PHASE_REQUESTS, /* out: groups whose walks open cells of other ranks; see essential.c */
     BH_PHASE_GHOSTS,   /* out: these cells and their particles */
     BH_PHASE_FORCES,   /* back: forces on the groups of BH_PHASE_TASKS */
     BH_PHASES
