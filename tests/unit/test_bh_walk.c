@@ -372,7 +372,6 @@ TEST(a_walk_from_below_puts_the_root_into_the_tile_above)
     assert_true(list.nvisits == 1 && list.ncells + list.nruns + list.ntiles == 0); /* beyond the cutoff */
     assert_ok(bh_walk(&tree, -1, &far, &macs[1], NULL, &list));
     assert_int_equal(list.ncells + list.nruns + list.nvisits, 0);
-    bh_list_free(NULL);
 }
 
 /* Work units of a group, owned by ranks 0 to nranks - 1; some ranks have none. */

@@ -172,12 +172,12 @@ static int add_walk(bh_packer *packer, receiver *to, const bh_group *group, cons
     const bh_tree *tree = packer->tree;
     const bh_cell *root = tree->root >= 0 ? &tree->cell[tree->root] : NULL;
     bh__walker w;
-    int code = bh__walker_init(&w, tree, group, mac);
-    if (code == EQP_OK && choice != NULL && choice->sharing != NULL) {
-        code = bh__walker_share(&w, choice->sharing, &packer->list.region);
+    bh__walker_init(&w, tree, group, mac);
+    if (choice != NULL && choice->sharing != NULL) {
+        EQP_CHECK(bh__walker_share(&w, choice->sharing, &packer->list.region));
     }
-    if (code != EQP_OK || root == NULL || bh__acts_whole(&w, root)) {
-        return code;
+    if (root == NULL || bh__acts_whole(&w, root)) {
+        return EQP_OK;
     }
     if (root->nchild == 0) {
         return root->first != BH_ABSENT ? add_block(packer, to, tree->root) : EQP_OK;
@@ -185,10 +185,7 @@ static int add_walk(bh_packer *packer, receiver *to, const bh_group *group, cons
     if (root->child == BH_ABSENT) {
         return EQP_OK;
     }
-    code = bh__walk_open(&w, 1, &root->family, &packer->list);
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_CHECK(bh__walk_open(&w, 1, &root->family, &packer->list));
     if (choice != NULL && choice->keep != NULL) {
         bh__walk_best()->drop(&w, choice, &packer->list);
     }
@@ -238,7 +235,6 @@ int bh_packer_pack(bh_packer *packer, int to, int64_t n, const bh_bundle_group *
     receiver *at = NULL;
     unsigned char *made = NULL;
     int code;
-    EQP_TRY(packer->tree == NULL ? EQP_ERR_STATE : n < 1 || to < 0 ? EQP_ERR_ARGUMENT : EQP_OK);
     EQP_TRY(find_receiver(packer, to, &at));
     packer->size = 0;
     EQP_TRY(put_groups(packer, n, group));

@@ -94,12 +94,6 @@ static bool below_fits(const bh_tree *tree, int64_t start)
 int bh_tree_check(const bh_tree *tree)
 {
     const bh_sources *s = &tree->sources;
-    if (tree->nlocal_families < 0 || tree->nlocal_families > tree->nfamilies ||
-        tree->nfamilies > tree->family_capacity || tree->ncells < 0 || tree->ncells > tree->capacity ||
-        tree->nbranches < 0 || tree->nbranches > tree->ncells || tree->root < -1 || tree->root >= tree->ncells ||
-        s->nlocal < 0 || s->nlocal > s->n || s->n > s->capacity) {
-        return EQP_ERR_INTERNAL;
-    }
     uint64_t end = 0;
     int64_t first = 0;
     for (int64_t b = 0; b < tree->nbranches; b++) {

@@ -93,7 +93,7 @@ int bh_groups_make(const bh_tree *tree, const uint64_t *key, int group_size, con
                    bh_group **group)
 {
     group_maker maker = {.tree = tree, .key = key, .accel = accel, .group_size = group_size};
-    int code = group_size < 1 ? EQP_ERR_ARGUMENT : EQP_OK;
+    int code = EQP_OK;
     for (int64_t b = 0; b < tree->nbranches && code == EQP_OK; b++) {
         const bh_cell *cell = &tree->cell[b];
         code = add_groups_below(&maker, (key_cell){cell->first, cell->count, cell->level});

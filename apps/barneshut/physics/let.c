@@ -43,7 +43,6 @@ struct bh_let {
     int64_t nwants, capacity;
     want *want; /* [nwants] by asker */
     int64_t nblocks, nleaves;
-    bool listed;
     int32_t *cell; /* [nblocks] families first */
     int64_t *id, *bytes, *first;
     int *by_block;   /* [nwants] askers */
@@ -234,8 +233,7 @@ int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac
     bh__walker w;
     int64_t nopened = 0;
     choice = choice != NULL ? choice : &all;
-    EQP_CHECK(let->listed ? EQP_ERR_STATE : asker < let->asker ? EQP_ERR_ARGUMENT : EQP_OK);
-    EQP_CHECK(bh__walker_init(&w, let->tree, group, mac));
+    bh__walker_init(&w, let->tree, group, mac);
     EQP_CHECK(choice->sharing != NULL ? bh__walker_share(&w, choice->sharing, &let->list.region) : EQP_OK);
     let->asker = asker;
     EQP_CHECK(find_opened(let, &w, choice, &nopened));
@@ -302,8 +300,6 @@ static int list_blocks(bh_let *let)
 
 int bh_let_blocks_get(bh_let *let, bh_let_blocks *blocks)
 {
-    EQP_CHECK(let->listed ? EQP_ERR_STATE : EQP_OK);
-    let->listed = true;
     EQP_CHECK(list_blocks(let));
     *blocks = (bh_let_blocks){
         .n = let->nblocks, .id = let->id, .bytes = let->bytes, .first = let->first, .asker = let->by_block};

@@ -27,8 +27,8 @@ void bh_let_free(bh_let *let);
 
 /* Marks what `asker` needs of this rank for a group, of which only bounds and accel count: every cell that its walk
  * opens, and the leaves that act one by one in tiles that are chosen (choice NULL: all). Askers must come in ascending
- * order. O(what the walk visits below this rank's branches, and above them what leads there). EQP_ERR_ARGUMENT for an
- * asker after a higher one, EQP_ERR_STATE after bh_let_blocks_get(), EQP_ERR_MEMORY. */
+ * order. O(what the walk visits below this rank's branches, and above them what leads there). EQP_OK or
+ * EQP_ERR_MEMORY. */
 int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac, const bh_choice *choice);
 
 /* The marked blocks: families depth first in key order, so that parents come before children, then leaves in key
@@ -41,7 +41,7 @@ typedef struct bh_let_blocks {
     int64_t size;              /* bytes of all */
 } bh_let_blocks;
 
-/* Ends the marking, once: else EQP_ERR_STATE. O(marked). EQP_OK or EQP_ERR_MEMORY. */
+/* Ends the marking, once. O(marked). EQP_OK or EQP_ERR_MEMORY. */
 int bh_let_blocks_get(bh_let *let, bh_let_blocks *blocks);
 
 /* Writes a block: bytes [blocks.bytes[block]]. After bh_let_blocks_get(). O(bytes). */
@@ -83,9 +83,8 @@ void bh_packer_begin(bh_packer *packer, const bh_tree *tree);
 
 /* Packs n > 0 groups for rank `to`, which must open the bundles of this packer in the order of packing. choose: may be
  * NULL if no tag is negative. O(opened cells + bytes); neighbours share a walk, so groups should be in key order.
- * *data: from malloc(), a multiple of 8 bytes; owned by the caller; unchanged on error, as is *bytes. EQP_ERR_STATE
- * before bh_packer_begin(), EQP_ERR_ARGUMENT for n < 1, a negative rank or as bh_walk(), EQP_ERR_MEMORY; after an error
- * `to` counts as having nothing. */
+ * *data: from malloc(), a multiple of 8 bytes; owned by the caller; unchanged on error, as is *bytes. EQP_OK or
+ * EQP_ERR_MEMORY; after an error `to` counts as having nothing. */
 int bh_packer_pack(bh_packer *packer, int to, int64_t n, const bh_bundle_group *group, const bh_mac *mac,
                    bh_bundle_choose_fn choose, void *user, void **data, size_t *bytes);
 

@@ -16,9 +16,6 @@ void bh_tree_init(bh_tree *tree, int leaf_size)
 
 void bh_tree_free(bh_tree *tree)
 {
-    if (tree == NULL) {
-        return;
-    }
     free(tree->cell);
     free(tree->family);
     free(tree->sources.x);
@@ -240,7 +237,6 @@ static void cut_back(bh_tree *tree)
 int bh_tree_drift(bh_tree *tree, const double *x, const double *y, const double *z, int64_t *loose)
 {
     int64_t found = 0;
-    EQP_CHECK(tree->bare ? EQP_ERR_STATE : EQP_OK);
     cut_back(tree);
     tree->drifted = true;
     take_places(&tree->sources, x, y, z);
@@ -384,7 +380,6 @@ int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int ran
 {
     const int64_t begin = tree->ncells;
     int code;
-    EQP_TRY(tree->root >= 0 ? EQP_ERR_STATE : nbranches < 0 ? EQP_ERR_ARGUMENT : EQP_OK);
     EQP_TRY(check_branches(tree, nbranches, branch, rank));
     if (nbranches > 1 || (nbranches == 1 && branch[0].level > 0)) {
         EQP_TRY(grow_top(tree, nbranches, branch, rank));
@@ -395,7 +390,7 @@ int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int ran
         tree->cell[tree->ncells++] = branch_copy(tree, &branch[0], rank);
     }
 done:
-    if (code != EQP_OK && tree->root < 0) {
+    if (code != EQP_OK) {
         tree->ncells = begin;
         tree->nfamilies = tree->nlocal_families;
     }

@@ -150,8 +150,8 @@ int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *k
 /* Updates a tree after its particles moved: x, y, z [sources.nlocal] in the order in which it was built. Cells stay,
  * with moments of their particles at the new positions; walks open cells that some particle has left too far. Grafted
  * cells are removed, and the top must be built again. loose: number of particles in such leaves. The result depends
- * only on positions, not on the path. Local, O(n + cells). EQP_ERR_STATE for a bare tree, whose walks use the cubes of
- * cells. */
+ * only on positions, not on the path. Local, O(n + cells). Not for a
+ * bare tree, whose walks use the cubes of cells. EQP_OK. */
 int bh_tree_drift(bh_tree *tree, const double *x, const double *y, const double *z, int64_t *loose);
 
 /* Puts the top onto the branches of all ranks: branch [nbranches] in key order, as taken from cell[0 .. nbranches - 1]
@@ -159,7 +159,7 @@ int bh_tree_drift(bh_tree *tree, const double *x, const double *y, const double 
  * the branches always has more than leaf_size particles; the caller sees to that, else EQP_ERR_ARGUMENT. The children
  * of the top are copies of the branches; those of this rank point to the same children and particles as the cells 0 ..
  * tree->nbranches - 1, which stay. Once after each bh_tree_build() or
- * bh_tree_drift() (else EQP_ERR_STATE); unchanged on error. Local, O(nbranches). */
+ * bh_tree_drift(); unchanged on error. Local, O(nbranches). */
 int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int rank);
 
 /* Branches as sent to all ranks, from which each builds the same top: records of bh_branch_bytes(), a multiple of 8,

@@ -22,17 +22,15 @@ void bh_list_init(bh_list *list)
 
 void bh_list_free(bh_list *list)
 {
-    if (list != NULL) {
-        free(list->cell);
-        free(list->run_first);
-        free(list->run_count);
-        free(list->absent);
-        free(list->frontier.family);
-        free(list->frontier.next);
-        free(list->frontier.taken);
-        free(list->region.planes);
-        bh_list_init(list);
-    }
+    free(list->cell);
+    free(list->run_first);
+    free(list->run_count);
+    free(list->absent);
+    free(list->frontier.family);
+    free(list->frontier.next);
+    free(list->frontier.taken);
+    free(list->region.planes);
+    bh_list_init(list);
 }
 
 /* Reserves room for n cells and n runs, and for one more family, whose lanes are stored all at once. */
@@ -79,14 +77,10 @@ double bh__rounding(const bh_box *box)
     return rounding;
 }
 
-int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac)
+void bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac)
 {
     const double reach = mac->cutoff + bh__rounding(&tree->box);
 
-    if (!(mac->theta >= 0) || (mac->relative && !(mac->alpha >= 0)) || !(mac->cutoff >= 0) ||
-        (tree->bare && mac->cutoff == 0)) {
-        return EQP_ERR_ARGUMENT;
-    }
     w->tree = tree;
     w->group = group;
     /* Closer than half a diagonal and the offset, the targets could lie inside the cell, or among particles that have
@@ -103,7 +97,6 @@ int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, c
     for (int level = 1; level <= EQP_CURVE_BITS; level++) {
         w->side[level] = 0.5 * w->side[level - 1]; /* exact, as bh__side() */
     }
-    return EQP_OK;
 }
 
 /* True if the tile of the cell at this place belongs to the list. */
@@ -210,9 +203,9 @@ int bh__walk_open(const bh__walker *w, int64_t n, const int32_t *family, bh_list
 {
     bh_frontier *frontier = &list->frontier;
     list_clear(list);
-    const int code = frontier_reserve(frontier, w->tree->ncells);
-    if (code != EQP_OK || n == 0) {
-        return code;
+    EQP_CHECK(frontier_reserve(frontier, w->tree->ncells));
+    if (n == 0) {
+        return EQP_OK;
     }
     for (int64_t i = 0; i < n; i++) {
         frontier->family[i] = family[i];
@@ -234,19 +227,12 @@ int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const b
         return EQP_OK;
     }
     bh__walker w;
-    int code = root >= tree->ncells ? EQP_ERR_ARGUMENT : bh__walker_init(&w, tree, group, mac);
-    if (code == EQP_OK && choice != NULL && choice->sharing != NULL) {
-        code = bh__walker_share(&w, choice->sharing, &list->region);
+    bh__walker_init(&w, tree, group, mac);
+    if (choice != NULL && choice->sharing != NULL) {
+        EQP_CHECK(bh__walker_share(&w, choice->sharing, &list->region));
     }
-    if (code == EQP_OK) {
-        code = open_all(&w, row, root, &whole, list);
-    }
-    if (code == EQP_OK) {
-        code = list_reserve(list, list->nvisits); /* each cell becomes one or the other */
-    }
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_CHECK(open_all(&w, row, root, &whole, list));
+    EQP_CHECK(list_reserve(list, list->nvisits)); /* each cell becomes one or the other */
     list->cutoff = mac->cutoff;
     if (list->frontier.n > 0) {
         if (choice != NULL && choice->keep != NULL) {
@@ -348,7 +334,7 @@ static int collect_absent(const bh__walker *w, const bh_choice *choice, bh_list 
 static int open_elsewhere(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac,
                           const bh_sharing *sharing, int64_t end, bool *whole, bh_list *list)
 {
-    EQP_CHECK(bh__walker_init(w, tree, group, mac));
+    bh__walker_init(w, tree, group, mac);
     if (sharing != NULL) {
         EQP_CHECK(bh__walker_share(w, sharing, &list->region));
     }
@@ -367,16 +353,12 @@ int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac
     if (root < 0) {
         return EQP_OK;
     }
-    const bh_sharing *sharing = choice != NULL ? choice->sharing : NULL;
-    int code = open_elsewhere(&w, tree, group, mac, sharing, INT32_MAX, &whole, list);
-    if (code != EQP_OK || whole) {
-        return code;
-    }
+    EQP_CHECK(open_elsewhere(&w, tree, group, mac, choice != NULL ? choice->sharing : NULL, INT32_MAX, &whole, list));
     if (list->frontier.n > 0) {
         return collect_absent(&w, choice, list);
     }
-    code = list_reserve(list, 1);
-    return code == EQP_OK ? put_root(&w, choice, root, false, list) : code;
+    EQP_CHECK(list_reserve(list, 1));
+    return whole ? EQP_OK : put_root(&w, choice, root, false, list);
 }
 
 /* A branch of another rank that is a leaf. */
@@ -397,20 +379,20 @@ int bh_walk_branches(const bh_tree *tree, const bh_group *group, const bh_mac *m
     if (root < 0) {
         return EQP_OK;
     }
-    int code = open_elsewhere(&w, tree, group, mac, NULL, tree->ntop_families, &whole, list);
-    if (code != EQP_OK || whole) {
-        return code;
+    EQP_CHECK(open_elsewhere(&w, tree, group, mac, NULL, tree->ntop_families, &whole, list));
+    if (frontier->n == 0) {
+        return whole ? EQP_OK : put_foreign_leaf(tree, root, list);
     }
-    for (int32_t i = frontier->n > 0 ? 0 : -1; i >= 0 && code == EQP_OK; i = frontier->next[i]) {
+    for (int32_t i = 0; i >= 0; i = frontier->next[i]) {
         const int32_t number = frontier->family[i];
         if (number < 0 || number >= w.end) {
-            code = bh__put_absent(list, number < 0 ? -1 - number : tree->family[number].cell);
+            EQP_CHECK(bh__put_absent(list, number < 0 ? -1 - number : tree->family[number].cell));
             continue;
         }
         const bh_family *family = &tree->family[number];
-        for (unsigned leaves = frontier->taken[i] >> BH_FAMILY; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {
-            code = put_foreign_leaf(tree, family->child + __builtin_ctz(leaves), list);
+        for (unsigned leaves = frontier->taken[i] >> BH_FAMILY; leaves != 0; leaves &= leaves - 1) {
+            EQP_CHECK(put_foreign_leaf(tree, family->child + __builtin_ctz(leaves), list));
         }
     }
-    return code == EQP_OK && frontier->n == 0 ? put_foreign_leaf(tree, root, list) : code;
+    return EQP_OK;
 }

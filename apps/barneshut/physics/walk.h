@@ -96,8 +96,7 @@ void bh_list_free(bh_list *list);
 
 /* Walks from `root` (tree->root, or a branch for requests of other ranks; -1 gives an empty list). choice: NULL for all
  * tiles. The list keeps its memory between walks; on error its content is undefined but fit for the next walk. O(list).
- * EQP_ERR_ARGUMENT for a negative or undefined theta, alpha or cutoff, or a bare tree without cutoff, EQP_ERR_MEMORY.
- */
+ * EQP_OK or EQP_ERR_MEMORY. */
 int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, const bh_choice *choice,
             bh_list *list);
 

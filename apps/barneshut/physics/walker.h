@@ -51,8 +51,7 @@ extern const bh__walk_row bh__walk_plain;
 extern const bh__walk_row bh__walk_avx2, bh__walk_avx512;
 #endif
 
-/* EQP_OK, or EQP_ERR_ARGUMENT as bh_walk(). */
-int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac);
+void bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac);
 
 /* Then computes the region of a rank that shares the group, reusing its memory; no region if it is too ragged to help.
  * O(its units x all of the group). EQP_OK or EQP_ERR_MEMORY. */
