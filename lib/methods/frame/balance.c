@@ -106,12 +106,11 @@ static int check_arrays(const eqp_method *method, const eqp_balance_items *items
                  refuse(message, EQP_ERR_ARGUMENT, "loads of phases and the number of phases need each other"));
     EQP__FAIL_IF(options->capacity && !items->size,
                  refuse(message, EQP_ERR_ARGUMENT, "capacities need the sizes of the items"));
-    EQP__FAIL_IF((method->flags & EQP_NEEDS_WEIGHTS) && !items->weight && !items->phase_load,
-                 refuse(message, EQP_ERR_ARGUMENT, "the method needs weights"));
-    EQP__FAIL_IF((method->flags & EQP_NEEDS_POINTS) && !items->point,
-                 refuse(message, EQP_ERR_ARGUMENT, "the method needs positions"));
-    EQP__FAIL_IF((method->flags & EQP_NEEDS_PINS) && !items->pin_first,
-                 refuse(message, EQP_ERR_ARGUMENT, "the method needs pins"));
+    const char *lacks = (method->flags & EQP_NEEDS_WEIGHTS) && !items->weight && !items->phase_load ? "weights"
+                        : (method->flags & EQP_NEEDS_POINTS) && !items->point                       ? "positions"
+                        : (method->flags & EQP_NEEDS_PINS) && !items->pin_first                     ? "pins"
+                                                                                                    : NULL;
+    EQP__FAIL_IF(lacks, EQP__SAY(message, EQP_ERR_ARGUMENT, "balance: %s needs %s", method->name, lacks));
     EQP__FAIL_IF(items->pin_first && (items->pin_first[0] != 0 || (items->pin_first[items->n] > 0 && !items->pin)),
                  refuse(message, EQP_ERR_ARGUMENT, "the pins are incomplete"));
     return EQP_OK;
