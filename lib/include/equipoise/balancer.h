@@ -352,7 +352,8 @@ int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes);
  * \return EQP_OK, EQP_ERR_DATA, EQP_ERR_MEMORY, EQP_ERR_MPI */
 int eqp_balancer_learn(eqp_balancer *balancer, const eqp_timings *timings);
 
-/** True once costs were measured; until then the nominal costs hold. Local. NULL: false. */
+/** True once costs were measured, in two batches of work per kind over all ranks and steps; until then the nominal
+ * costs hold. Local. NULL: false. */
 bool eqp_balancer_knows_costs(const eqp_balancer *balancer);
 
 /** The present costs, for eqp_cost_fit_predict(): borrowed, changed by eqp_balancer_record() and

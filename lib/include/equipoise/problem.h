@@ -256,8 +256,8 @@ typedef struct eqp_problem {
     size_t size;                  /**< of this struct in the caller's version; 0: of version 0.2 */
     void *user;                   /**< passed to all functions */
     int nkinds;                   /**< kinds of work, 1 to EQP_COST_KINDS; 0: one */
-    const double *nominal;        /**< [nkinds] seconds per unit of each kind, > 0; only the ratios matter; NULL:
-                                     equal */
+    const double *nominal;        /**< [nkinds] seconds per unit of each kind, > 0; NULL: 1 each. They hold
+                                     until costs were measured; from then on only their ratios matter */
     unsigned once;                /**< bit k: every rank that shares an owner repeats its work of kind k */
     int nphases;                  /**< phases of an exchange, for `trace`: see eqp_evaluation_create() */
     const int *back;              /**< [nphases] see eqp_evaluation_create(); NULL without phases */
