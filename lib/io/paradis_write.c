@@ -77,29 +77,25 @@ int eqp_paradis_write_begin(const char *path, const eqp_paradis_header *header, 
 {
     eqp_paradis_writer *w = NULL;
     double whole[1][6];
-    int rc = check_begin(path, header, ndomains, domain, message);
+    int code;
 
-    EQP__CHECK(rc);
+    EQP__CHECK(check_begin(path, header, ndomains, domain, message));
     if (ndomains == 0) {
         memcpy(whole[0], header->min, sizeof header->min);
         memcpy(whole[0] + 3, header->max, sizeof header->max);
         domain = (const double(*)[6])whole;
         ndomains = 1;
     }
-    rc = eqp_array_create(&w, 1, sizeof *w);
-    EQP__FAIL_IF(rc != EQP_OK, eqp__explain(rc, path, message));
-    rc = eqp_output_create(path, &w->out, message);
-    if (rc == EQP_OK) {
-        w->nnodes = header->nnodes;
-        put_header(eqp_output_stream(w->out), header, ndomains, domain);
-        rc = eqp_output_check(w->out, message);
-    }
-    if (rc == EQP_OK) {
-        *writer = w;
-    } else {
-        eqp_paradis_write_discard(w);
-    }
-    return rc;
+    EQP_TRY(eqp_array_create(&w, 1, sizeof *w));
+    EQP_TRY(eqp_output_create(path, &w->out, message));
+    w->nnodes = header->nnodes;
+    put_header(eqp_output_stream(w->out), header, ndomains, domain);
+    EQP_TRY(eqp_output_check(w->out, message));
+    *writer = w;
+    return EQP_OK;
+done:
+    eqp_paradis_write_discard(w);
+    return eqp__explain(code, path, message);
 }
 
 int eqp_paradis_write_control(eqp_paradis_writer *writer, const char *path, const eqp_paradis_control *control,

@@ -86,24 +86,18 @@ int eqp__header_check(const eqp__file *file, eqp_message *message)
     return EQP_OK;
 }
 
-/* Loads one more file. Takes ownership of path. */
-static int add_file(eqp_snapshot *s, char *path, eqp_message *message)
+/* Loads one more file. */
+static int add_file(eqp_snapshot *s, const char *path, eqp_message *message)
 {
+    EQP__HEAP char *copy = NULL;
     struct stat status;
-    eqp__file *file;
-    int rc = eqp_array_reserve(&s->file, &s->capacity, s->info.nfiles + 1, sizeof *s->file);
 
-    if (rc != EQP_OK) {
-        free(path);
-        return rc;
-    }
-    file = &s->file[s->info.nfiles];
-    *file = (eqp__file){.path = path, .first = s->info.n, .size = -1, .header = {.has_masses = true}};
-    rc = s->format->load(file, message);
-    if (rc != EQP_OK) {
-        free(path);
-        return rc;
-    }
+    EQP__CHECK(eqp_array_reserve(&s->file, &s->capacity, s->info.nfiles + 1, sizeof *s->file));
+    EQP__CHECK(eqp__path_join(path, "", &copy));
+    eqp__file *file = &s->file[s->info.nfiles];
+    *file = (eqp__file){.path = copy, .first = s->info.n, .size = -1, .header = {.has_masses = true}};
+    EQP__CHECK(s->format->load(file, message));
+    copy = NULL;
     s->info.nfiles++;
     for (int t = 0; t < file->header.ntypes; t++) {
         file->n += file->header.n[t];
@@ -229,7 +223,7 @@ static int add_set(eqp_snapshot *s, const char *path, int nfiles, eqp_message *m
         at.number >= nfiles,
         EQP__SAY(message, EQP_ERR_FORMAT, "%s: has number %d, but its header says %d files", path, at.number, nfiles));
     for (int k = 0; k < nfiles; k++) {
-        char *name;
+        EQP__HEAP char *name = NULL;
 
         EQP__CHECK(name_file(path, &at, k, &name));
         EQP__CHECK(add_file(s, name, message));
@@ -244,25 +238,18 @@ static void free_pieces(eqp__pieces *pieces)
         free(pieces->path[i]);
     }
     free(pieces->path);
-    *pieces = (eqp__pieces){.n = 0};
 }
 
 /* Loads the pieces of a virtual file and checks their counts against its header. */
-static int add_pieces(eqp_snapshot *s, const char *path, const eqp__header *header, eqp__pieces *pieces,
+static int add_pieces(eqp_snapshot *s, const char *path, const eqp__header *header, const eqp__pieces *pieces,
                       eqp_message *message)
 {
     for (int64_t i = 0; i < pieces->n; i++) {
         eqp_message why = {""};
-        char *piece = pieces->path[i];
-        int rc;
+        const int rc = add_file(s, pieces->path[i], &why);
 
-        pieces->path[i] = NULL;
-        rc = add_file(s, piece, &why);
-        if (rc != EQP_OK) {
-            eqp_message_set(message, "%s: is a virtual file, of which a piece cannot be read: %s", path,
-                            why.text[0] ? why.text : eqp_error_text(rc));
-            return rc;
-        }
+        EQP__FAIL_IF(rc != EQP_OK, EQP__SAY(message, rc, "%s: is a virtual file, of which a piece cannot be read: %s",
+                                            path, why.text[0] ? why.text : eqp_error_text(rc)));
         EQP__FAIL_IF(s->file[i].header.ntypes != header->ntypes || s->file[i].header.time != s->file[0].header.time ||
                          (s->file[i].n > 0 && s->file[i].header.has_ids != s->info.has_ids),
                      EQP__SAY(message, EQP_ERR_FORMAT, "%s: header disagrees with that of %s", s->file[i].path,
@@ -280,29 +267,22 @@ static int add_pieces(eqp_snapshot *s, const char *path, const eqp__header *head
 /* Loads a virtual file through its pieces. found: set if it is virtual. */
 static int load_virtual(eqp_snapshot *s, const char *path, bool *found, eqp_message *message)
 {
-    eqp__file file = {.size = -1};
+    EQP__AT_END(free_pieces) eqp__pieces pieces = {.n = 0};
+    EQP__HEAP char *copy = NULL;
     eqp__header header = {.ntypes = 0};
-    eqp__pieces pieces = {.n = 0};
-    int rc;
 
     *found = false;
     if (!s->format->find_pieces) {
         return EQP_OK;
     }
-    rc = eqp__path_join(path, "", &file.path);
-    rc = rc != EQP_OK ? rc : s->format->find_pieces(&file, &header, &pieces, found, message);
-    rc = rc != EQP_OK || !*found ? rc : add_pieces(s, path, &header, &pieces, message);
-    free_pieces(&pieces);
-    free(file.path);
-    return rc;
+    EQP__CHECK(eqp__path_join(path, "", &copy));
+    EQP__CHECK(s->format->find_pieces(&(eqp__file){.path = copy, .size = -1}, &header, &pieces, found, message));
+    return *found ? add_pieces(s, path, &header, &pieces, message) : EQP_OK;
 }
 
 static int load_files(eqp_snapshot *s, const char *path, eqp_message *message)
 {
-    char *copy;
-
-    EQP__CHECK(eqp__path_join(path, "", &copy));
-    EQP__CHECK(add_file(s, copy, message));
+    EQP__CHECK(add_file(s, path, message));
     const int nfiles = s->file[0].header.nfiles;
     if (nfiles > 1) {
         eqp__set_free(s);

@@ -57,14 +57,14 @@ static int find_first_file(const char *path, char **found)
 
     for (int i = 0; i < n; i++) {
         struct stat status;
-        char *name;
+        EQP__HEAP char *name = NULL;
 
         EQP__CHECK(eqp__path_join(path, suffix[i], &name));
         if (stat(name, &status) == 0 || errno != ENOENT) {
             *found = name;
+            name = NULL;
             return EQP_OK;
         }
-        free(name);
     }
     return eqp__path_join(path, "", found);
 }
@@ -72,7 +72,7 @@ static int find_first_file(const char *path, char **found)
 int eqp_snapshot_open(const char *path, eqp_snapshot **snapshot, eqp_message *message)
 {
     eqp_snapshot *s = NULL;
-    char *name = NULL;
+    EQP__HEAP char *name = NULL;
     int code;
 
     EQP__FAIL_IF(!path || !snapshot, EQP__SAY(message, EQP_ERR_ARGUMENT, "a snapshot needs a file name"));
@@ -84,7 +84,6 @@ int eqp_snapshot_open(const char *path, eqp_snapshot **snapshot, eqp_message *me
     s = NULL;
 done:
     eqp_snapshot_close(s);
-    free(name);
     return eqp__explain(code, path, message);
 }
 

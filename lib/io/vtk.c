@@ -150,35 +150,28 @@ int eqp_vtk_begin(const char *path, double time, eqp_vtk_writer **writer, eqp_me
 {
     eqp_vtk_writer *w = NULL;
     stream s;
-    int rc;
+    int code;
 
     EQP__FAIL_IF(!path || !writer || !isfinite(time),
                  EQP__SAY(message, EQP_ERR_ARGUMENT, "a file of lines needs a name and a time"));
-    rc = eqp_array_create(&w, 1, sizeof *w);
-    EQP__FAIL_IF(rc != EQP_OK, eqp__explain(rc, path, message));
-    rc = eqp_output_create(path, &w->out, message);
-    if (rc != EQP_OK) {
-        eqp_vtk_discard(w);
-        return rc;
-    }
-    (void)fprintf(eqp_output_stream(w->out),
-                  "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"%s\" "
-                  "header_type=\"UInt64\">\n<PolyData>\n<FieldData>\n",
-                  byte_order());
-    (void)fputs("<DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"binary\">\n",
-                eqp_output_stream(w->out));
+    EQP_TRY(eqp_array_create(&w, 1, sizeof *w));
+    EQP_TRY(eqp_output_create(path, &w->out, message));
     s = (stream){.to = eqp_output_stream(w->out)};
+    (void)fprintf(s.to,
+                  "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"%s\" "
+                  "header_type=\"UInt64\">\n<PolyData>\n<FieldData>\n"
+                  "<DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"binary\">\n",
+                  byte_order());
     put_bytes(&s, &(uint64_t){sizeof time}, sizeof(uint64_t));
     put_bytes(&s, &time, sizeof time);
     end_array(&s);
-    (void)fputs("</FieldData>\n", eqp_output_stream(w->out));
-    rc = eqp_output_check(w->out, message);
-    if (rc == EQP_OK) {
-        *writer = w;
-    } else {
-        eqp_vtk_discard(w);
-    }
-    return rc;
+    (void)fputs("</FieldData>\n", s.to);
+    EQP_TRY(eqp_output_check(w->out, message));
+    *writer = w;
+    return EQP_OK;
+done:
+    eqp_vtk_discard(w);
+    return eqp__explain(code, path, message);
 }
 
 static int check_piece(const eqp_vtk_writer *w, const eqp_vtk_piece *p, eqp_message *message)
