@@ -33,14 +33,13 @@ static int64_t work_of(const world *w, int64_t owner)
 static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
 {
     const world *w = user;
-    int code = EQP_OK;
 
-    for (int64_t i = 0; i < w->n && code == EQP_OK; i++) {
+    for (int64_t i = 0; i < w->n; i++) {
         eqp_owner owner = owner_at(w->rank, i, w->owner[i], kind == EQP_SURVEY_WORK ? work_of(w, w->owner[i]) : 0);
         owner.tag = w->tag[i];
-        code = eqp_survey_add_owner(list, &owner);
+        EQP_CHECK(eqp_survey_add_owner(list, &owner));
     }
-    return code;
+    return EQP_OK;
 }
 
 /* All owners on the last rank. */

@@ -64,11 +64,11 @@ static int cycle(void *user, eqp_cycle_turns *phases)
 static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
 {
     const world *w = user;
+    const bool works = kind == EQP_SURVEY_WORK;
     int64_t at_home = 0;
-    int code = EQP_OK;
 
-    for (int64_t o = 0; o < OWNERS && code == EQP_OK; o++) {
-        eqp_owner owner = owner_at(w->rank, at_home, o, kind == EQP_SURVEY_WORK ? cycle_of(w, o) : 0);
+    for (int64_t o = 0; o < OWNERS; o++) {
+        eqp_owner owner = owner_at(w->rank, at_home, o, works ? cycle_of(w, o) : 0);
         double load[EQP_CYCLE_PHASES];
         if (w->home[o] != w->rank) {
             continue;
@@ -78,18 +78,16 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
         owner.centre[1] = (double)(o * o % 17);
         at_home++;
         for (int k = 0; k < w->nphases; k++) {
-            const int64_t count[1] = {work_of(w, o, k)};
-            load[k] = eqp_survey_weigh(list, count);
+            load[k] = eqp_survey_weigh(list, (const int64_t[]){work_of(w, o, k)});
         }
-        if (kind == EQP_SURVEY_WORK) {
-            code = eqp_survey_phases(list) == w->nphases ? eqp_survey_add_phases(list, load) : EQP_ERR_INTERNAL;
+        EQP_CHECK(works && eqp_survey_phases(list) != w->nphases ? EQP_ERR_INTERNAL : EQP_OK);
+        EQP_CHECK(works ? eqp_survey_add_phases(list, load) : EQP_OK);
+        for (int64_t p = o < 2 ? 0 : o - 2; p <= o + 2 && p < OWNERS && works && eqp_survey_pin_below(list) > 0; p++) {
+            EQP_CHECK(eqp_survey_add_pin(list, p));
         }
-        for (int64_t p = o - 2; p <= o + 2 && code == EQP_OK && kind == EQP_SURVEY_WORK; p++) {
-            code = p >= 0 && p < OWNERS && eqp_survey_pin_below(list) > 0 ? eqp_survey_add_pin(list, p) : EQP_OK;
-        }
-        code = code == EQP_OK ? eqp_survey_add_owner(list, &owner) : code;
+        EQP_CHECK(eqp_survey_add_owner(list, &owner));
     }
-    return code;
+    return EQP_OK;
 }
 
 static int label(void *user, int64_t first)

@@ -10,12 +10,15 @@
 int eqp__route_create(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, size_t largest,
                       eqp_route **route);
 
+enum { MOST_RANKS = 8, MOST_BLOCKS = 12 * MOST_RANKS };
+
 /* Blocks of all ranks, known to every rank, ordered by home. */
 typedef struct scene {
     int nranks, rank;
-    int64_t n, *id, *bytes, *first;
-    int *home, *user;
+    int64_t n, id[MOST_BLOCKS], bytes[MOST_BLOCKS], first[MOST_BLOCKS + 1];
+    int home[MOST_BLOCKS], user[MOST_BLOCKS * MOST_RANKS];
     int64_t begin, end; /* of this rank */
+    int64_t own_bytes, own_first[MOST_BLOCKS + 1];
 } scene;
 
 typedef enum kind { MIXED, ODD_SIZES, NOBODY_NEEDS, NO_BLOCKS, ALL_NEED_ALL, ONE_HOME, NKINDS } kind;
@@ -60,56 +63,36 @@ static int64_t size_of(kind k, int64_t block)
 
 static void scene_make(scene *s, MPI_Comm comm, kind k)
 {
-    const int nranks = mpi_test_size(comm), rank = mpi_test_rank(comm);
-    int64_t n = 0;
-
-    *s = (scene){.nranks = nranks, .rank = rank};
-    for (int r = 0; r < nranks; r++) {
-        n += blocks_of(k, r);
-    }
-    s->id = mpi_test_alloc(n, sizeof *s->id);
-    s->bytes = mpi_test_alloc(n, sizeof *s->bytes);
-    s->first = mpi_test_alloc(n + 1, sizeof *s->first);
-    s->home = mpi_test_alloc(n, sizeof *s->home);
-    s->user = mpi_test_alloc(n * nranks, sizeof *s->user);
-    for (int r = 0; r < nranks; r++) {
-        s->begin = r == rank ? s->n : s->begin;
+    *s = (scene){.nranks = mpi_test_size(comm), .rank = mpi_test_rank(comm)};
+    CHECK(s->nranks <= MOST_RANKS);
+    for (int r = 0; r < s->nranks; r++) {
+        s->begin = r == s->rank ? s->n : s->begin;
         for (int64_t i = blocks_of(k, r); i > 0; i--) {
             const int64_t b = s->n++;
             s->id[b] = (int64_t)(bits_of(4000, b) % 50) - 20; /* arbitrary, with duplicates */
             s->bytes[b] = size_of(k, b);
             s->home[b] = r;
             s->first[b + 1] = s->first[b];
-            for (int u = 0; u < nranks; u++) {
+            for (int u = 0; u < s->nranks; u++) {
                 if (is_needed(k, b, u)) {
                     s->user[s->first[b + 1]++] = u;
                 }
             }
         }
-        s->end = r == rank ? s->n : s->end;
+        s->end = r == s->rank ? s->n : s->end;
+    }
+    for (int64_t b = s->begin; b < s->end; b++) {
+        s->own_bytes += s->bytes[b];
+        s->own_first[b + 1 - s->begin] = s->first[b + 1] - s->first[s->begin];
     }
 }
 
-static void scene_free(scene *s)
+static eqp_route_blocks own_blocks(const scene *s)
 {
-    free(s->id);
-    free(s->bytes);
-    free(s->first);
-    free(s->home);
-    free(s->user);
-}
-
-/* This rank's blocks; the caller frees *first. */
-static eqp_route_blocks own_blocks(const scene *s, int64_t **first)
-{
-    *first = mpi_test_alloc(s->end - s->begin + 1, sizeof **first);
-    for (int64_t b = s->begin; b <= s->end; b++) {
-        (*first)[b - s->begin] = s->first[b] - s->first[s->begin];
-    }
     return (eqp_route_blocks){.n = s->end - s->begin,
                               .id = s->id + s->begin,
                               .bytes = s->bytes + s->begin,
-                              .first = *first,
+                              .first = s->own_first,
                               .rank = s->user + s->first[s->begin]};
 }
 
@@ -138,15 +121,14 @@ static void check_counts(const scene *s, const eqp_exchange_plan *plan, int back
     const eqp_network network = EQP_NETWORK_DEFAULTS;
     const eqp__plan_family family = {plan->stages, plan->node, 1, {plan->broadcast}};
     const eqp_phase phase = {back, s->n, s->bytes, s->home, s->first, s->user};
-    int64_t *sum = mpi_test_alloc(4 * s->nranks, sizeof *sum);
-    const eqp_traffic traffic = {sum, sum + s->nranks, sum + 2 * s->nranks, sum + 3 * s->nranks, NULL, NULL};
+    int64_t sum[4][MOST_RANKS] = {{0}};
+    const eqp_traffic traffic = {sum[0], sum[1], sum[2], sum[3], NULL, NULL};
 
     CHECK_EQUAL(eqp__traffic_count(&phase, s->nranks, &family, &network, &traffic), EQP_OK);
     CHECK_EQUAL(counts.messages_sent, traffic.messages_sent[s->rank]);
     CHECK_EQUAL(counts.messages_received, traffic.messages_received[s->rank]);
     CHECK_EQUAL(counts.bytes_sent, traffic.bytes_sent[s->rank]);
     CHECK_EQUAL(counts.bytes_received, traffic.bytes_received[s->rank]);
-    free(sum);
 }
 
 /* Blocks arrive by home, in the home's order, without gaps, for every plan. */
@@ -169,19 +151,9 @@ static int64_t check_arrivals(const scene *s, const eqp_route *route)
     return bytes;
 }
 
-static int64_t own_bytes(const scene *s)
-{
-    int64_t bytes = 0;
-
-    for (int64_t b = s->begin; b < s->end; b++) {
-        bytes += s->bytes[b];
-    }
-    return bytes;
-}
-
 static void go_out(const scene *s, eqp_route *route, int trip)
 {
-    char *data = mpi_test_alloc(own_bytes(s), 1), *to = data;
+    char *data = mpi_test_alloc(s->own_bytes, 1), *to = data;
     const void *received = NULL;
     int64_t at = 0;
 
@@ -206,7 +178,7 @@ static void go_out(const scene *s, eqp_route *route, int trip)
 static void come_back(const scene *s, eqp_route *route, int64_t arriving, int trip)
 {
     double *mine = mpi_test_alloc(arriving, 1), *to = mine;
-    double *sum = mpi_test_alloc(own_bytes(s), 1);
+    double *sum = mpi_test_alloc(s->own_bytes, 1);
     int64_t at = 0;
 
     for (int64_t b = 0; b < s->n; b++) {
@@ -214,7 +186,7 @@ static void come_back(const scene *s, eqp_route *route, int64_t arriving, int tr
             *to++ = term(b, i, s->rank, trip);
         }
     }
-    memset(sum, 0x7f, (size_t)own_bytes(s));
+    memset(sum, 0x7f, (size_t)s->own_bytes);
     CHECK_EQUAL(eqp_route_back_start(route, mine), EQP_OK);
     for (int i = 0; i < trip; i++) {
         CHECK_EQUAL(eqp_route_progress(route), EQP_OK);
@@ -236,15 +208,13 @@ static void come_back(const scene *s, eqp_route *route, int64_t arriving, int tr
 /* Trips in both directions with changing data. */
 static void travel(MPI_Comm comm, const scene *s, const eqp_exchange_plan *plan, int whole_doubles, size_t largest)
 {
-    int64_t *first;
-    const eqp_route_blocks blocks = own_blocks(s, &first);
+    const eqp_route_blocks blocks = own_blocks(s);
     eqp_route *route = NULL;
     double nothing = 0;
 
     CHECK_EQUAL(largest ? eqp__route_create(comm, plan, &blocks, largest, &route)
                         : eqp_route_create(comm, plan, &blocks, &route),
                 EQP_OK);
-    free(first);
     const int64_t arriving = check_arrivals(s, route);
     for (int trip = 0; trip < 2; trip++) {
         go_out(s, route, trip);
@@ -259,50 +229,28 @@ static void travel(MPI_Comm comm, const scene *s, const eqp_exchange_plan *plan,
     eqp_route_free(route);
 }
 
-/* Sends the first `kinds` kinds of blocks by one plan, if it fits the ranks. */
-static void travel_by(MPI_Comm comm, const eqp_exchange_plan *plan, int kinds, size_t largest)
-{
-    eqp_exchange_plan fitted = *plan;
-
-    CHECK_EQUAL(eqp_route_fit(comm, &fitted), EQP_OK);
-    CHECK_EQUAL(fitted.stages, plan->stages);
-    CHECK_EQUAL(fitted.broadcast, plan->broadcast);
-    for (int k = 0; k < kinds && fitted.node == plan->node; k++) {
-        scene s;
-        scene_make(&s, comm, (kind)k);
-        travel(comm, &s, plan, k != ODD_SIZES || s.n == 0, largest);
-        scene_free(&s);
-    }
-}
-
+/* All kinds of blocks by every plan that fits the ranks, and the first two in messages of at most 16 bytes. */
 MPI_TEST(every_plan_brings_blocks_there_and_sums_back)
 {
     static const int broadcast[] = {0, 1, 4};
+    static const struct {
+        eqp_exchange_plan plan;
+        size_t largest;
+    } by[] = {{{EQP_STAGES_DIRECT, 0, 2}, 0}, {{EQP_STAGES_LOG, 2, 2}, 0},  {{EQP_STAGES_TWO, 4, 4}, 0},
+              {{EQP_STAGES_DIRECT, 1, 8}, 0}, {{EQP_STAGES_TWO, 0, 1}, 16}, {{EQP_STAGES_LOG, 3, 1}, 16},
+              {{EQP_STAGES_LOG, 2, 2}, 16}};
 
-    for (int stages = EQP_STAGES_DIRECT; stages <= EQP_STAGES_LOG; stages++) {
-        for (int d = 0; d < 3; d++) {
-            const eqp_exchange_plan plan = {(eqp_stages)stages, broadcast[d], 1};
-            travel_by(comm, &plan, NKINDS, 0);
+    for (size_t i = 0; i < 9 + sizeof by / sizeof by[0]; i++) {
+        const eqp_exchange_plan plan = i >= 9 ? by[i - 9].plan : (eqp_exchange_plan){i / 3, broadcast[i % 3], 1};
+        const size_t largest = i >= 9 ? by[i - 9].largest : 0;
+        eqp_exchange_plan fitted = plan;
+        CHECK_EQUAL(eqp_route_fit(comm, &fitted), EQP_OK);
+        CHECK(fitted.stages == plan.stages && fitted.broadcast == plan.broadcast);
+        for (int k = 0; k < (largest > 0 ? ODD_SIZES + 1 : NKINDS) && fitted.node == plan.node; k++) {
+            static scene s;
+            scene_make(&s, comm, (kind)k);
+            travel(comm, &s, &plan, k != ODD_SIZES || s.n == 0, largest);
         }
-    }
-}
-
-MPI_TEST(nodes_share_what_arrives)
-{
-    static const eqp_exchange_plan plans[] = {
-        {EQP_STAGES_DIRECT, 0, 2}, {EQP_STAGES_LOG, 2, 2}, {EQP_STAGES_TWO, 4, 4}, {EQP_STAGES_DIRECT, 1, 8}};
-
-    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
-        travel_by(comm, &plans[i], NKINDS, 0);
-    }
-}
-
-MPI_TEST(large_messages_travel_in_pieces)
-{
-    static const eqp_exchange_plan plans[] = {{EQP_STAGES_TWO, 0, 1}, {EQP_STAGES_LOG, 3, 1}, {EQP_STAGES_LOG, 2, 2}};
-
-    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
-        travel_by(comm, &plans[i], ODD_SIZES + 1, 16);
     }
 }
 

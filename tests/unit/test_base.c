@@ -8,31 +8,15 @@
 #include "fake_clock.h"
 #include "unit.h"
 
-TEST(a_message_is_formatted)
+TEST(a_message_is_one_line)
 {
     eqp_message message = {"old"};
 
+    eqp_message_set(NULL, "%d", 1);
     eqp_message_set(&message, "%s: %d of %d", "file", 3, 4);
     assert_string_equal(message.text, "file: 3 of 4");
-}
-
-TEST(no_message_is_wanted)
-{
-    eqp_message_set(NULL, "%d", 1);
-}
-
-TEST(a_message_may_contain_itself)
-{
-    eqp_message message = {"inner"};
-
-    eqp_message_set(&message, "outer: %s", message.text);
-    assert_string_equal(message.text, "outer: inner");
-}
-
-TEST(a_message_stays_one_line)
-{
-    eqp_message message;
-
+    eqp_message_set(&message, "outer: %s", message.text); /* it may contain itself */
+    assert_string_equal(message.text, "outer: file: 3 of 4");
     eqp_message_set(&message, "a\nb\tc\rd\x1b[31m\x7f \xc3\xa9");
     assert_string_equal(message.text, "a?b?c?d?[31m? \xc3\xa9");
     /* C1 as a character and as a byte, direction overrides, an isolate, a line separator, a byte-order mark, half a
@@ -62,16 +46,9 @@ TEST(a_long_message_is_cut_between_characters)
         assert_int_equal((length - 3 - offset) % 3, 0);
         assert_memory_equal(message.text, text, length - 3);
     }
-}
-
-TEST(the_longest_message_is_whole)
-{
-    eqp_message message;
-    char text[sizeof message.text];
-
     memset(text, 'y', sizeof text);
-    text[sizeof text - 1] = '\0';
-    eqp_message_set(&message, "%s", text);
+    text[sizeof message.text - 1] = '\0';
+    eqp_message_set(&message, "%s", text); /* the longest one that is whole */
     assert_string_equal(message.text, text);
 }
 
