@@ -101,18 +101,15 @@ static void read_parts(const runs *r, const int64_t *first, int *part)
     }
 }
 
-/* eqp__cut_curve() with this rank's code so far. Collective. */
-static int cut_curve(MPI_Comm comm, int code, int64_t n, const double *load, const eqp_balance_options *options,
-                     int optimal, int *part)
+int eqp__cut_curve(MPI_Comm comm, int code, int64_t n, const double *load, const eqp_balance_options *options,
+                   int optimal, int *part)
 {
-    int rank, nranks, failed = eqp__comm_shape(comm, &rank, &nranks);
+    int rank, nranks;
     int64_t *first = NULL, *shape = NULL;
     double *all = NULL;
     runs r = {.n = n};
 
-    if (failed) {
-        return failed;
-    }
+    EQP__CHECK(eqp__comm_shape(comm, &rank, &nranks));
     code = code ? code
                 : EQP__ARRAYS(EQP__ARRAY(first, (int64_t)options->nparts + 1), EQP__ARRAY(shape, 2 * (int64_t)nranks));
     EQP_TRY(eqp_agree(comm, code, NULL));
@@ -127,23 +124,24 @@ done:
     return code;
 }
 
-int eqp__cut_curve(MPI_Comm comm, int64_t n, const double *load, const eqp_balance_options *options, int optimal,
-                   int *part)
+/* Numbers of particles as loads. *load: owned by the caller. */
+static int count_particles(const eqp_balance_items *items, double **load)
 {
-    return cut_curve(comm, EQP_OK, n, load, options, optimal, part);
+    EQP__CHECK(eqp_array_create(load, items->n, sizeof **load));
+    for (int64_t i = 0; i < items->n; i++) {
+        (*load)[i] = (double)items->particles[i];
+    }
+    return EQP_OK;
 }
 
 static int assign_count(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                         eqp_balance_result *result)
 {
     double *load = NULL;
-    int code = eqp_array_create(&load, items->n, sizeof *load);
+    int code = count_particles(items, &load);
 
     (void)result;
-    for (int64_t i = 0; !code && i < items->n; i++) {
-        load[i] = (double)items->particles[i];
-    }
-    code = cut_curve(comm, code, items->n, load, options, 0, part);
+    code = eqp__cut_curve(comm, code, items->n, load, options, 0, part);
     free(load);
     return code;
 }
@@ -152,7 +150,7 @@ static int assign_sfc(MPI_Comm comm, const eqp_balance_items *items, const eqp_b
                       eqp_balance_result *result)
 {
     (void)result;
-    return eqp__cut_curve(comm, items->n, items->weight, options, 1, part);
+    return eqp__cut_curve(comm, EQP_OK, items->n, items->weight, options, 1, part);
 }
 
 /* Cuts the items of one rank. Local. */
@@ -182,10 +180,7 @@ static int count_alone(const eqp_balance_items *items, const eqp_balance_options
     int code;
 
     (void)result;
-    EQP_TRY(eqp_array_create(&load, items->n, sizeof *load));
-    for (int64_t i = 0; i < items->n; i++) {
-        load[i] = (double)items->particles[i];
-    }
+    EQP_TRY(count_particles(items, &load));
     EQP_TRY(cut_alone(items, load, options, 0, part));
 done:
     free(load);
@@ -209,32 +204,31 @@ int eqp__parts_are_known(MPI_Comm comm, const eqp_balance_items *items, int npar
     return EQP__MPI(MPI_Allreduce(&mine, known, 1, MPI_INT, MPI_MIN, comm));
 }
 
-int eqp__present_parts(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part)
+/* Copies the present parts of the items. *known: as by eqp__parts_are_known(); otherwise nothing is copied. */
+static int copy_parts(MPI_Comm comm, const eqp_balance_items *items, int nparts, int *part, int *known)
 {
-    int known = 0, code = eqp__parts_are_known(comm, items, options->nparts, &known);
-
-    if (code || !known) {
-        return code ? code : eqp__cut_curve(comm, items->n, items->weight, options, 1, part);
-    }
-    for (int64_t i = 0; i < items->n; i++) {
+    EQP__CHECK(eqp__parts_are_known(comm, items, nparts, known));
+    for (int64_t i = 0; i < items->n && *known; i++) {
         part[i] = items->part_now[i];
     }
     return EQP_OK;
 }
 
+int eqp__present_parts(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part)
+{
+    int known;
+
+    EQP__CHECK(copy_parts(comm, items, options->nparts, part, &known));
+    return known ? EQP_OK : assign_sfc(comm, items, options, part, NULL);
+}
+
 static int assign_none(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                        eqp_balance_result *result)
 {
-    int known, code = eqp__parts_are_known(comm, items, options->nparts, &known);
+    int known;
 
-    EQP__CHECK(code);
-    if (!known) {
-        return assign_count(comm, items, options, part, result);
-    }
-    for (int64_t i = 0; i < items->n; i++) {
-        part[i] = items->part_now[i];
-    }
-    return EQP_OK;
+    EQP__CHECK(copy_parts(comm, items, options->nparts, part, &known));
+    return known ? EQP_OK : assign_count(comm, items, options, part, result);
 }
 
 const eqp_method eqp__method_none = {

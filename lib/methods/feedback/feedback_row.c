@@ -40,7 +40,7 @@ static int cut_by_count(const step *s, int *part)
     for (int64_t i = 0; i < s->items->n; i++) {
         s->density[i] = (double)s->items->particles[i];
     }
-    return eqp__cut_curve(s->comm, s->items->n, s->density, s->options, 0, part);
+    return eqp__cut_curve(s->comm, EQP_OK, s->items->n, s->density, s->options, 0, part);
 }
 
 /* Sums loads and particles of the parts. known: [nparts] loads to use instead of weights, or NULL. Collective. */
@@ -68,7 +68,7 @@ static int move_cuts(const step *s, int *part)
         const int p = part[i];
         s->density[i] = s->particles[p] > 0 ? s->load[p] * (double)s->items->particles[i] / s->particles[p] : 0;
     }
-    return eqp__cut_curve(s->comm, s->items->n, s->density, s->options, 0, part);
+    return eqp__cut_curve(s->comm, EQP_OK, s->items->n, s->density, s->options, 0, part);
 }
 
 /* Applies the stopping rule to the loads of the parts relative to their shares. */

@@ -76,9 +76,10 @@ int eqp__cuts_from_shares(int64_t n, const double *load, int nparts, const doubl
 int eqp__cuts_beside(int64_t n, const double *load, int nparts, const double *share, const double *have, int64_t *first,
                      double *bottleneck);
 
-/* Parts by a cut along the curve: eqp_cuts_optimal() if `optimal`, else eqp__cuts_from_shares(). Collective. */
-int eqp__cut_curve(MPI_Comm comm, int64_t n, const double *load, const eqp_balance_options *options, int optimal,
-                   int *part);
+/* Parts by a cut along the curve: eqp_cuts_optimal() if `optimal`, else eqp__cuts_from_shares(). code: this rank's code
+ * so far. Collective. */
+int eqp__cut_curve(MPI_Comm comm, int code, int64_t n, const double *load, const eqp_balance_options *options,
+                   int optimal, int *part);
 
 /* Measures the cycle of parts from their loads [nparts][nphases], finite and >= 0. times: [nphases] occurrences of each
  * phase in a cycle, > 0, or NULL: once; share: [nparts] or NULL. *cycle: unchanged on error. EQP_ERR_OVERFLOW for loads

@@ -148,7 +148,7 @@ done:
 
 typedef struct shed {
     eqp__repairing *m;
-    int *heap;          /* [nparts] heap of parts, most free room on top */
+    eqp__weighed *heap; /* [nparts] heap of parts by free room, the most on top */
     double *affinity;   /* [nparts] hyperedge weight that an item shares with each part */
     int *touched;       /* [nparts] parts with affinity */
     int64_t *edge_mark; /* [nparts] last edge that counted for a part */
@@ -251,30 +251,6 @@ static void shed_along_edges(shed *s, int p, int only_gains)
     }
 }
 
-static int heap_before(const eqp__repairing *m, int a, int b)
-{
-    double x = free_room(m, a), y = free_room(m, b);
-
-    return x > y || (x == y && a < b);
-}
-
-static void heap_sink(const eqp__repairing *m, int *heap, int n, int at)
-{
-    for (;;) {
-        int best = at;
-        for (int child = 2 * at + 1; child <= 2 * at + 2 && child < n; child++) {
-            best = heap_before(m, heap[child], heap[best]) ? child : best;
-        }
-        if (best == at) {
-            return;
-        }
-        int swap = heap[at];
-        heap[at] = heap[best];
-        heap[best] = swap;
-        at = best;
-    }
-}
-
 static void weighed_sink(eqp__weighed *heap, int64_t n, int64_t at)
 {
     for (;;) {
@@ -308,17 +284,18 @@ static int shed_anywhere(shed *s, int p)
         weighed_sink(list, n, at);
     }
     for (int q = 0; q < m->nparts; q++) {
-        s->heap[q] = q;
+        s->heap[q] = (eqp__weighed){free_room(m, q), q};
     }
     for (int at = m->nparts / 2; at >= 0; at--) {
-        heap_sink(m, s->heap, m->nparts, at);
+        weighed_sink(s->heap, m->nparts, at);
     }
     while (n > 0 && overloaded(m, p)) {
         const int64_t heaviest = list[0].item;
-        int q = s->heap[0];
+        const int q = (int)s->heap[0].item;
         if (q != p && may_leave(m, heaviest, p) && fits(m, heaviest, q)) {
             eqp__repair_move(m, heaviest, q);
-            heap_sink(m, s->heap, m->nparts, 0);
+            s->heap[0].weight = free_room(m, q);
+            weighed_sink(s->heap, m->nparts, 0);
         }
         list[0] = list[--n];
         weighed_sink(list, n, 0);

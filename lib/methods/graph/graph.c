@@ -233,7 +233,7 @@ int eqp__metis_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_b
     int64_t all[2] = {items->n, items->n > 0 ? items->pin_first[items->n] : 0};
 
     EQP__CHECK(eqp_sum_int64(comm, 2, all));
-    EQP__CHECK(eqp__cut_curve(comm, items->n, items->weight, options, 1, part));
+    EQP__CHECK(eqp__cut_curve(comm, EQP_OK, items->n, items->weight, options, 1, part));
     if (options->nparts > 1 && all[1] > 0 && all[0] / options->nparts >= LEAST_ITEMS) {
         EQP__CHECK(eqp__gather_and_assign(comm, items, options, EQP__PINS | EQP__PHASES, partition, part, result));
     }

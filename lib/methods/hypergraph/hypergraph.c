@@ -17,7 +17,7 @@ int eqp__hypergraph_assign(MPI_Comm comm, const eqp_balance_items *items, const 
 
     EQP__CHECK(eqp_sum_int64(comm, 2, all));
     /* With at most one item per part or without pins, the cut of the curve is the result. */
-    EQP__CHECK(eqp__cut_curve(comm, items->n, items->weight, options, 1, part));
+    EQP__CHECK(eqp__cut_curve(comm, EQP_OK, items->n, items->weight, options, 1, part));
     if (options->nparts > 1 && all[1] > 0 && all[0] > options->nparts) {
         EQP__CHECK(eqp__phg_partition(comm, items, options, "PARTITION", 0, EQP__PHG_ON_ROOT, part));
     }
@@ -39,7 +39,7 @@ static int choose_start(MPI_Comm comm, const eqp_balance_items *items, const eqp
     eqp_part_loads curve, now;
     int known;
 
-    EQP__CHECK(eqp__cut_curve(comm, items->n, items->weight, options, 1, part));
+    EQP__CHECK(eqp__cut_curve(comm, EQP_OK, items->n, items->weight, options, 1, part));
     EQP__CHECK(eqp__parts_load_all(comm, items->n, items->weight, part, options->nparts, options->share, &curve));
     EQP__CHECK(eqp__parts_are_known(comm, items, options->nparts, &known));
     result->imbalance_curve = curve.imbalance;

@@ -320,7 +320,7 @@ static int cut_dealt(MPI_Comm comm, int64_t n, keyed *item, int nparts, int *par
         load[k] = item[k].work;
     }
     options.nparts = nparts;
-    EQP_TRY(eqp__cut_curve(comm, m, load, &options, true, part_of));
+    EQP_TRY(eqp__cut_curve(comm, EQP_OK, m, load, &options, true, part_of));
     for (int64_t i = 0; i < n; i++) {
         part[i] = part_of[of[i]];
     }
