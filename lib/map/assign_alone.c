@@ -37,18 +37,10 @@ static int make_shares(const eqp_map_options *options, int nparts, double sum, d
 static int assign(const eqp_map_options *options, int nparts, const eqp_owners *owners, const eqp_items *items,
                   const double *share, int *part, eqp_balance_result *result)
 {
-    eqp_balance_options wanted = eqp_balance_options_defaults();
+    eqp_balance_options wanted = eqp__assignment_wanted(options, nparts, owners, true);
     eqp_part_loads loads;
 
-    wanted.nparts = nparts;
     wanted.share = share;
-    wanted.imbalance_tol = options->assign_tol > 0 ? options->assign_tol : options->imbalance_tol;
-    wanted.seed = options->seed;
-    wanted.settings = options->settings;
-    eqp__assignment_cycle(owners, true, &wanted);
-    if (options->aspect > 0) {
-        (void)eqp__method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
-    }
     EQP__CHECK(options->method->assign_alone(&items->view, &wanted, part, result));
     EQP__CHECK(eqp__parts_load(items->view.n, items->weight, part, nparts, share, NULL, &loads));
     result->imbalance = loads.imbalance;

@@ -56,8 +56,9 @@ int eqp__assignment_given(const eqp_assignment *assignment, double *seconds);
 int eqp__assignment_take(const eqp_assignment *assignment, const double *loads, int64_t nhome, eqp_map **made,
                          eqp_placement **placements, eqp_map_made *summary);
 
-/* Passes the cycle of the owners' loads to a method, if items are weighed. Local. */
-void eqp__assignment_cycle(const eqp_owners *owners, bool weighed, eqp_balance_options *options);
+/* What a map asks of a method, without shares and capacities. weighed: the cycle of the owners' loads counts. Local. */
+eqp_balance_options eqp__assignment_wanted(const eqp_map_options *options, int nparts, const eqp_owners *owners,
+                                           bool weighed);
 
 /* All of the above in one call, with options->base as overhead. Collective. */
 int eqp__assignment_make(MPI_Comm comm, const eqp_map_options *options, eqp_owners *owners, const eqp_map *old,

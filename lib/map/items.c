@@ -75,27 +75,15 @@ static void fill_from_owners(eqp_items *items, const eqp_owners *owners, const e
 }
 
 /* The present part with most of a unit's work, since its owners may be in different parts. */
-typedef struct vote {
-    int part;
-    double seconds;
-} vote;
-
 static int present_part(const eqp_owners *owners, const eqp_unit *unit, const int64_t *owner, int64_t n,
-                        const eqp_map *old, vote *votes)
+                        const eqp_map *old, eqp__vote *votes)
 {
     int64_t nvotes = 0, best = 0;
 
     for (int64_t i = 0; i < n; i++) {
         int64_t tag = owners->owner[owner[i]].tag;
         int part = unit->sub < 0 ? eqp_map_own_rank(old, tag) : eqp_map_rank(old, tag, unit->centroid);
-        int64_t v = 0;
-        while (v < nvotes && votes[v].part != part) {
-            v++;
-        }
-        if (v == nvotes) {
-            votes[nvotes++] = (vote){part, 0.0};
-        }
-        votes[v].seconds += owners->seconds[owner[i]];
+        const int64_t v = eqp__votes_add(votes, &nvotes, part, owners->seconds[owner[i]]);
         best = votes[v].seconds > votes[best].seconds ? v : best;
     }
     return votes[best].part;
@@ -121,7 +109,7 @@ static void fill_unit(eqp_items *items, int64_t u, const eqp_unit *unit, double 
 static int fill_from_units(eqp_items *items, const eqp_owners *owners, const eqp_work_units *made, const eqp_map *old)
 {
     const int64_t *first, *owner;
-    vote *votes = NULL;
+    eqp__vote *votes = NULL;
     int code = eqp_array_create(&votes, owners->n, sizeof *votes);
 
     eqp_units_owners(made->units, &first, &owner);

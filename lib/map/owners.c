@@ -437,26 +437,34 @@ int eqp__owners_line_up_alone(const eqp_survey *survey, const eqp_work_model *mo
 /* Remainders of an owner's weight below this many nanoseconds are rounding errors, and no unit could hold them. */
 #define NO_REST 1e-2
 
-int eqp__owners_enumerate(void *user, int64_t owner, eqp_sink *sink)
+/* Adds the tiles of an owner, and what is left of its weight at its own centre. rest: NULL: each has weight 1. */
+static int add_tiles(const eqp_owners *owners, int64_t owner, const double *rest, eqp_sink *sink)
 {
     static const double own_centre[3] = {0.0, 0.0, 0.0};
     static const int64_t no_pin = -1;
-    const eqp_owners *owners = user;
-    const int64_t first = owners->tile_first[owner], n = owners->tile_first[owner + 1] - first;
-    double rest = owners->weight[owner];
-    int code;
+    const int64_t first = owners->tile_first[owner];
 
-    for (int64_t t = first; t < first + n; t++) {
+    EQP__CHECK(eqp_sink_add(sink, &(eqp_batch){.n = owners->tile_first[owner + 1] - first,
+                                               .centroid = owners->tile_centroid + 3 * first,
+                                               .weight = rest != NULL ? owners->tile_weight + first : NULL,
+                                               .npins = EQP_TILE_PINS,
+                                               .pin = owners->tile_pin + EQP_TILE_PINS * first}));
+    return eqp_sink_add(sink, &(eqp_batch){.n = 1, .centroid = own_centre, .weight = rest, .npins = 1, .pin = &no_pin});
+}
+
+int eqp__owners_enumerate(void *user, int64_t owner, eqp_sink *sink)
+{
+    const eqp_owners *owners = user;
+    double rest = owners->weight[owner];
+
+    for (int64_t t = owners->tile_first[owner]; t < owners->tile_first[owner + 1]; t++) {
         rest -= owners->tile_weight[t];
     }
     rest = rest > NO_REST ? rest : 0.0;
-    code = eqp_sink_add(sink, &(eqp_batch){.n = n,
-                                           .centroid = owners->tile_centroid + 3 * first,
-                                           .weight = owners->tile_weight + first,
-                                           .npins = EQP_TILE_PINS,
-                                           .pin = owners->tile_pin + EQP_TILE_PINS * first});
-    return code == EQP_OK
-               ? eqp_sink_add(sink,
-                              &(eqp_batch){.n = 1, .centroid = own_centre, .weight = &rest, .npins = 1, .pin = &no_pin})
-               : code;
+    return add_tiles(owners, owner, &rest, sink);
+}
+
+int eqp__owners_enumerate_alike(void *user, int64_t owner, eqp_sink *sink)
+{
+    return add_tiles(user, owner, NULL, sink);
 }

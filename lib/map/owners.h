@@ -55,4 +55,7 @@ int eqp__owners_join(MPI_Comm comm, const int64_t *interval, eqp_owners *owners)
  * one interaction at its own centre. */
 int eqp__owners_enumerate(void *user, int64_t owner, eqp_sink *sink);
 
+/* The same with weight 1 for every tile, and for the remainder. */
+int eqp__owners_enumerate_alike(void *user, int64_t owner, eqp_sink *sink);
+
 #endif

@@ -12,12 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A part that computes some of an owner, and the amount. */
-typedef struct vote {
-    int part;
-    double seconds;
-} vote;
-
 /* This rank's piece of the table of shared owners. */
 typedef struct split_table {
     int64_t nsplit, nunits;
@@ -46,25 +40,18 @@ static void run_extend(home_run *run, int part, int64_t particles)
 
 /* Parts that compute units first to first + count - 1 of an owner, and their amounts of work. votes [count]:
  * scratch. */
-static int64_t count_votes(const eqp_work_units *made, const int *part, int64_t first, int64_t count, vote *votes)
+static int64_t count_votes(const eqp_work_units *made, const int *part, int64_t first, int64_t count, eqp__vote *votes)
 {
     int64_t nvotes = 0;
 
     for (int64_t u = first; u < first + count; u++) {
-        int64_t v = 0;
-        while (v < nvotes && votes[v].part != part[u]) {
-            v++;
-        }
-        if (v == nvotes) {
-            votes[nvotes++] = (vote){part[u], 0.0};
-        }
-        votes[v].seconds += made->weight[u];
+        (void)eqp__votes_add(votes, &nvotes, part[u], made->weight[u]);
     }
     return nvotes;
 }
 
 /* Home of an owner computed by several parts: the part of the run, else the part with most of the owner's work. */
-static int stay_together(int64_t nvotes, const vote *votes, int64_t particles, const home_run *run)
+static int stay_together(int64_t nvotes, const eqp__vote *votes, int64_t particles, const home_run *run)
 {
     const bool is_full = run->held + particles > run->limit;
     int64_t best = -1;
@@ -81,7 +68,7 @@ static int stay_together(int64_t nvotes, const vote *votes, int64_t particles, c
 }
 
 /* The same, but the part with the least load, which is updated. */
-static int live_with_least(int64_t nvotes, const vote *votes, double more, double *loads)
+static int live_with_least(int64_t nvotes, const eqp__vote *votes, double more, double *loads)
 {
     int best = votes[0].part;
 
@@ -187,7 +174,7 @@ static int homing_open(MPI_Comm comm, const eqp_owners *owners, const eqp__assig
 
 /* Tag and home rank of every owner (tags of split owners count from this rank's first). votes: [units] scratch. */
 static int find_homes(const eqp_owners *owners, const eqp_work_units *made, const eqp__assigned *assigned, homing *h,
-                      vote *votes, split_table *table, eqp_placement *placement)
+                      eqp__vote *votes, split_table *table, eqp_placement *placement)
 {
     const int *part = assigned->part, *apart = assigned->home;
     int code = EQP_OK;
@@ -216,7 +203,7 @@ static int read_parts(MPI_Comm comm, const eqp_owners *owners, const eqp_work_un
                       const eqp__assigned *assigned, homing *h, split_table *table, eqp_placement *placement)
 {
     const bool shares = made->units != NULL; /* the same on all ranks */
-    vote *votes = NULL;
+    eqp__vote *votes = NULL;
     int handed = EQP_OK,
         code = EQP__ARRAYS(EQP__ARRAY(table->nunits_of, owners->n), EQP__ARRAY(table->centroid, 3 * made->n),
                            EQP__ARRAY(table->rank, made->n), EQP__ARRAY(votes, made->n));

@@ -226,22 +226,6 @@ static int make_sampled(MPI_Comm comm, const eqp_map_options *options, int npart
     return code;
 }
 
-/* Every tile of an owner, and the remainder, with weight 1 each. */
-static int enumerate_alike(void *user, int64_t owner, eqp_sink *sink)
-{
-    static const double own_centre[3] = {0.0, 0.0, 0.0};
-    static const int64_t no_pin = -1;
-    const eqp_owners *owners = user;
-    const int64_t first = owners->tile_first[owner], n = owners->tile_first[owner + 1] - first;
-    int code = eqp_sink_add(sink, &(eqp_batch){.n = n,
-                                               .centroid = owners->tile_centroid + 3 * first,
-                                               .npins = EQP_TILE_PINS,
-                                               .pin = owners->tile_pin + EQP_TILE_PINS * first});
-
-    return code == EQP_OK ? eqp_sink_add(sink, &(eqp_batch){.n = 1, .centroid = own_centre, .npins = 1, .pin = &no_pin})
-                          : code;
-}
-
 /* Interactions of each owner if every tile counts 1. count, weight: owned by the caller in any case. */
 static int count_tiles(const eqp_owners *owners, int64_t **count, double **weight)
 {
@@ -275,8 +259,8 @@ static int make_full(MPI_Comm comm, const eqp_map_options *options, int nparts, 
         EQP_TRY(make_full(comm, options, nparts, true, owners, units));
     } else {
         EQP_TRY(eqp_agree(comm,
-                          eqp_units_create_known(owners->n, owners->own_pin, count, weight, &pins, enumerate_alike,
-                                                 owners, &wanted, &all, &before, units),
+                          eqp_units_create_known(owners->n, owners->own_pin, count, weight, &pins,
+                                                 eqp__owners_enumerate_alike, owners, &wanted, &all, &before, units),
                           NULL));
     }
 done:

@@ -29,4 +29,25 @@ int eqp__work_units_make(MPI_Comm comm, const eqp_map_options *options, int npar
                          eqp_units_totals *all, eqp_work_units *units, eqp_message *message);
 void eqp__work_units_free(eqp_work_units *units);
 
+/* A part that computes some of an owner or a unit, and the amount. */
+typedef struct eqp__vote {
+    int part;
+    double seconds;
+} eqp__vote;
+
+/* Adds a part's amount to votes [n]; returns its index there. */
+static inline int64_t eqp__votes_add(eqp__vote *votes, int64_t *n, int part, double seconds)
+{
+    int64_t v = 0;
+
+    while (v < *n && votes[v].part != part) {
+        v++;
+    }
+    if (v == *n) {
+        votes[(*n)++] = (eqp__vote){part, 0.0};
+    }
+    votes[v].seconds += seconds;
+    return v;
+}
+
 #endif
