@@ -62,6 +62,7 @@ static int64_t which_id(int64_t id)
     return -1;
 }
 
+/* Both directions hold the same pins. */
 TEST(edges_are_the_ids_that_two_units_share)
 {
     for (int round = 0; round < 300; round++) {
@@ -87,17 +88,6 @@ TEST(edges_are_the_ids_that_two_units_share)
                 assert_true(u.touches[g.edge_vertex[j]][which_id(g.edge_id[e])]);
             }
         }
-    }
-}
-
-TEST(both_directions_hold_the_same_pins)
-{
-    for (int round = 0; round < 300; round++) {
-        units u;
-        FREED_BY(eqp__hypergraph_free) eqp_hypergraph g = {0};
-        int64_t n = below(UNITS + 1);
-        draw_units(&u, n);
-        assert_ok(eqp__hypergraph_create(n, u.first, u.pin, &g));
         assert_int_equal(g.vertex_first[0], 0);
         assert_int_equal(g.vertex_first[n], g.npins);
         for (int64_t v = 0; v < n; v++) {

@@ -354,34 +354,31 @@ TEST(the_order_of_items_changes_no_bit)
     assert_memory_equal(wall, w.wall, (4 + 1) * 3 * sizeof *wall);
 }
 
-static void check_grid(int nparts, double x, double y, double z, int a, int b, int c)
-{
-    const double edge[3] = {x, y, z};
-    int grid[3] = {0, 0, 0};
-
-    assert_ok(eqp__tensor_grid(nparts, edge, grid));
-    assert_int_equal(grid[0], a);
-    assert_int_equal(grid[1], b);
-    assert_int_equal(grid[2], c);
-}
-
 TEST(grids_follow_the_shape_of_the_box)
 {
+    static const struct {
+        int nparts;
+        double edge[3];
+        int grid[3];
+    } row[] = {{1, {1, 1, 1}, {1, 1, 1}},
+               {2, {1, 1, 1}, {2, 1, 1}},
+               {8, {1, 1, 1}, {2, 2, 2}},
+               {12, {1, 1, 1}, {3, 2, 2}},
+               {13, {1, 1, 9}, {1, 1, 13}},
+               {8, {1, 1, 8}, {1, 1, 8}},
+               {16, {1, 0, 1}, {4, 1, 4}},
+               {4, {0, 0, 0}, {2, 2, 1}},
+               {9, {DBL_MAX, DBL_MAX, 0}, {3, 3, 1}},
+               {2147483647, {1, 2, 1}, {1, 2147483647, 1}}};
     int grid[3] = {0, 5, 0};
 
-    check_grid(1, 1, 1, 1, 1, 1, 1);
-    check_grid(2, 1, 1, 1, 2, 1, 1);
-    check_grid(8, 1, 1, 1, 2, 2, 2);
-    check_grid(12, 1, 1, 1, 3, 2, 2);
-    check_grid(13, 1, 1, 9, 1, 1, 13);
-    check_grid(8, 1, 1, 8, 1, 1, 8);
-    check_grid(16, 1, 0, 1, 4, 1, 4);
-    check_grid(4, 0, 0, 0, 2, 2, 1);
-    check_grid(9, DBL_MAX, DBL_MAX, 0, 3, 3, 1);
-    check_grid(2147483647, 1, 2, 1, 1, 2147483647, 1);
-    assert_ok(eqp__tensor_grid(30, (const double[]){1, 1, 1}, grid));
-    assert_int_equal(grid[0] * grid[2], 6);
-    assert_int_equal(grid[1], 5);
+    assert_ok(eqp__tensor_grid(30, row[0].edge, grid));
+    assert_true(grid[0] * grid[2] == 6 && grid[1] == 5);
+    for (int i = 0; i < COUNT_OF(row); i++) {
+        memset(grid, 0, sizeof grid);
+        assert_ok(eqp__tensor_grid(row[i].nparts, row[i].edge, grid));
+        assert_memory_equal(grid, row[i].grid, sizeof grid);
+    }
 }
 
 TEST(what_is_no_grid_is_refused)
