@@ -3,6 +3,7 @@
  * all ranks. This program intercepts Zoltan's partitioner and corrupts the results. */
 #include "harness.h"
 #include "methods/frame/frame.h"
+#include "methods/hypergraph/phg.h"
 
 #include <equipoise/balance.h>
 
@@ -168,9 +169,6 @@ MPI_TEST(failures_of_one_rank_are_failures_of_all)
     }
     played = HONEST;
 }
-
-int eqp__phg_partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
-                       const char *approach, double quality, int64_t most_on_root, int *part);
 
 MPI_TEST(all_ranks_partition_what_is_too_much_for_one)
 {

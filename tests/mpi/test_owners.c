@@ -60,59 +60,69 @@ static void check_owner(const world *w, const eqp_owners *owners, int64_t o)
     }
 }
 
-static void line_up_and_check(MPI_Comm comm, const eqp_work_model *as)
+/* Surveys the world with all its detail, and brings its owners into curve order. as: NULL: without a cycle or detail.
+ */
+static void survey_world(MPI_Comm comm, const eqp_work_model *as, eqp_survey *survey, eqp_owners *owners)
 {
     const eqp_survey_detail all = {.heavy = 0.0, .pin_below = UINT64_MAX};
     const world w = make_world(comm);
-    eqp_survey survey = {.n = 0};
-    eqp_owners owners;
+
+    *survey = (eqp_survey){.n = 0};
+    if (as != NULL) {
+        eqp__survey_clear(survey, as, &all);
+    }
+    CHECK_EQUAL(take_survey(&w, as != NULL, true, survey), EQP_OK);
+    CHECK_EQUAL(line_up(comm, survey, owners), EQP_OK);
+}
+
+/* Every owner is on one rank, in curve order, with all its data. */
+static void check_owners(MPI_Comm comm, const eqp_owners *owners)
+{
+    const world w = make_world(comm);
     int64_t before = -1, total = -1;
 
-    eqp__survey_clear(&survey, as, &all);
-    CHECK_EQUAL(take_survey(&w, true, true, &survey), EQP_OK);
-    CHECK_EQUAL(line_up(comm, &survey, &owners), EQP_OK);
-    CHECK_EQUAL(eqp_scan_int64(comm, owners.n, &before, &total), EQP_OK);
+    CHECK_EQUAL(eqp_scan_int64(comm, owners->n, &before, &total), EQP_OK);
     CHECK_EQUAL(total, w.n);
-    CHECK(w.size == 1 || owners.n < w.n); /* no rank has the owners of all */
-    for (int64_t o = 0; o < owners.n; o++) {
-        CHECK_EQUAL(owners.id[o], before + o);
-        check_owner(&w, &owners, o);
+    for (int64_t o = 0; o < owners->n; o++) {
+        CHECK_EQUAL(owners->id[o], before + o);
+        check_owner(&w, owners, o);
     }
-    eqp__owners_free(&owners);
-    eqp__survey_release(&survey);
+}
+
+static void release(eqp_survey *survey, eqp_owners *owners)
+{
+    eqp__owners_free(owners);
+    eqp__survey_release(survey);
 }
 
 MPI_TEST(owners_come_into_curve_order_and_once)
 {
-    line_up_and_check(comm, &model);
-    line_up_and_check(comm, &cycle_model);
+    for (int k = 0; k < 2; k++) {
+        eqp_survey survey;
+        eqp_owners owners;
+        survey_world(comm, k ? &cycle_model : &model, &survey, &owners);
+        CHECK(mpi_test_size(comm) == 1 || owners.n < make_world(comm).n); /* no rank has the owners of all */
+        check_owners(comm, &owners);
+        release(&survey, &owners);
+    }
 }
 
-/* Owners of one interval, of any length, are gathered on one rank with all their data, in curve order. */
+/* Owners of one interval, of any length, are gathered on one rank. */
 MPI_TEST(owners_of_one_interval_come_to_one_rank)
 {
-    const world w = make_world(comm);
-    const eqp_survey_detail every = {.heavy = 0.0, .pin_below = UINT64_MAX};
     const int64_t length[] = {1, 7, PER_RANK + 3, INT64_MAX};
 
     for (int l = 0; l < 4; l++) {
-        eqp_survey survey = {.n = 0};
+        eqp_survey survey;
         eqp_owners owners;
-        int64_t *interval, before = -1, total = -1, ends[2] = {-1, -1}, n = 0, *all = NULL;
-        eqp__survey_clear(&survey, l % 2 == 0 ? &model : &cycle_model, &every);
-        CHECK_EQUAL(take_survey(&w, true, true, &survey), EQP_OK);
-        CHECK_EQUAL(line_up(comm, &survey, &owners), EQP_OK);
+        int64_t *interval, ends[2] = {-1, -1}, n = 0, *all = NULL;
+        survey_world(comm, l % 2 == 0 ? &model : &cycle_model, &survey, &owners);
         interval = mpi_test_alloc(owners.n + 1, sizeof *interval);
         for (int64_t o = 0; o < owners.n; o++) {
             interval[o] = owners.id[o] / length[l];
         }
         CHECK_EQUAL(eqp__owners_join(comm, interval, &owners), EQP_OK);
-        CHECK_EQUAL(eqp_scan_int64(comm, owners.n, &before, &total), EQP_OK);
-        CHECK_EQUAL(total, w.n);
-        for (int64_t o = 0; o < owners.n; o++) {
-            CHECK_EQUAL(owners.id[o], before + o);
-            check_owner(&w, &owners, o);
-        }
+        check_owners(comm, &owners);
         if (owners.n > 0) {
             ends[0] = owners.id[0] / length[l];
             ends[1] = owners.id[owners.n - 1] / length[l];
@@ -124,8 +134,7 @@ MPI_TEST(owners_of_one_interval_come_to_one_rank)
         }
         free(all);
         free(interval);
-        eqp__owners_free(&owners);
-        eqp__survey_release(&survey);
+        release(&survey, &owners);
     }
 }
 
@@ -142,21 +151,18 @@ MPI_TEST(a_survey_without_owners_is_one)
     eqp__survey_clear(&survey, &model, &detail);
     CHECK_EQUAL(eqp__owners_line_up(comm, &survey, &model, &costs, 0, NULL, &owners, &bytes), EQP_OK);
     CHECK(owners.n == 0 && bytes == 5 && survey.npins == 0 && survey.detail.pin_below == 7);
-    eqp__owners_free(&owners);
-    eqp__survey_release(&survey);
+    release(&survey, &owners);
 }
 
 /* Contents of the survey; each owner with pins has its own. */
 MPI_TEST(whole_owners_have_their_pins)
 {
-    const world w = make_world(comm);
     const eqp_work_units none = {.units = NULL};
-    eqp_survey survey = {.n = 0};
+    eqp_survey survey;
     eqp_owners owners;
     eqp_items items = {.id = NULL};
 
-    CHECK_EQUAL(take_survey(&w, false, true, &survey), EQP_OK);
-    CHECK_EQUAL(line_up(comm, &survey, &owners), EQP_OK);
+    survey_world(comm, NULL, &survey, &owners);
     CHECK_EQUAL(eqp__items_fill(&items, &owners, &none, NULL), EQP_OK);
     CHECK(items.view.pin_first == NULL);
     CHECK_EQUAL(eqp__items_take_pins(comm, &items, &owners, 0.0, 1, EQP_OK), EQP_OK);
@@ -170,8 +176,7 @@ MPI_TEST(whole_owners_have_their_pins)
         CHECK(own == 0 || pin[kept] == owners.owner[o].pin);
     }
     eqp__items_free(&items);
-    eqp__owners_free(&owners);
-    eqp__survey_release(&survey);
+    release(&survey, &owners);
 }
 
 /* Number of child cells with owners in the cell of that level around a key; *n: owners in the cell. key: [all]. */
@@ -199,12 +204,11 @@ MPI_TEST(cells_are_pins_that_weigh_their_branches)
     const world w = make_world(comm);
     const eqp_work_units none = {.units = NULL};
     uint64_t *key = mpi_test_alloc(w.n, sizeof *key);
-    eqp_survey survey = {.n = 0};
+    eqp_survey survey;
     eqp_owners owners;
     eqp_items items = {.id = NULL};
 
-    CHECK_EQUAL(take_survey(&w, false, true, &survey), EQP_OK);
-    CHECK_EQUAL(line_up(comm, &survey, &owners), EQP_OK);
+    survey_world(comm, NULL, &survey, &owners);
     CHECK_EQUAL(eqp__items_fill(&items, &owners, &none, NULL), EQP_OK);
     CHECK_EQUAL(eqp__items_take_pins(comm, &items, &owners, 0.5, 1, EQP_OK), EQP_OK);
     for (int64_t place = 0; place < w.n; place++) {
@@ -228,8 +232,7 @@ MPI_TEST(cells_are_pins_that_weigh_their_branches)
         CHECK_EQUAL(items.view.pin_first[o + 1] - items.view.pin_first[o], at);
     }
     eqp__items_free(&items);
-    eqp__owners_free(&owners);
-    eqp__survey_release(&survey);
+    release(&survey, &owners);
     free(key);
 }
 

@@ -168,27 +168,31 @@ static int split_batch(eqp_batch batch)
 
 TEST(bad_batches_are_refused_even_if_the_callback_looks_away)
 {
-    double w[] = {1, 2, 1};
-    double c[] = {0, 0, 0, 1, 1, 1, 2, 2, 2};
-    const int64_t pin[] = {3, -1, 7};
+    static const double w[] = {1, 2, 1}, tiny[] = {1, 1e-9, 1},
+                        heavy[] = {4e12, 4e12, 4e12}; /* each fits, the sum not */
+    static const double c[9] = {0, 0, 0, 1, 1, 1, 2, 2, 2}, nan[9] = {0, 0, 0, 1, NAN};
+    static const int64_t pin[] = {3, -1, 7};
+    static const struct {
+        eqp_batch batch;
+        int bits, code; /* bits: 0: the batch is split */
+    } row[] = {{{.n = 3, .weight = w}, 20, EQP_OK},
+               {{.n = 0}, 20, EQP_OK},
+               {{.n = -1}, 20, EQP_ERR_ARGUMENT},
+               {{.n = 1, .npins = 5}, 20, EQP_ERR_ARGUMENT},
+               {{.n = 1, .npins = -1}, 20, EQP_ERR_ARGUMENT},
+               {{.n = 3, .weight = tiny}, 20, EQP_ERR_DATA},
+               {{.n = 3, .weight = tiny}, 50, EQP_OK}, /* with enough bits */
+               {{.n = 1, .weight = heavy}, 20, EQP_OK},
+               {{.n = 3, .weight = heavy}, 20, EQP_ERR_OVERFLOW},
+               {{.n = 3, .centroid = c, .npins = 1, .pin = pin}, 0, EQP_OK},
+               {{.n = 3}, 0, EQP_ERR_ARGUMENT},
+               {{.n = 3, .centroid = c, .npins = 1}, 0, EQP_ERR_ARGUMENT},
+               {{.n = 3, .centroid = nan}, 0, EQP_ERR_DATA}};
 
-    assert_ok(weigh_batch((eqp_batch){.n = 3, .weight = w}, 20));
-    assert_ok(weigh_batch((eqp_batch){.n = 0}, 20));
-    assert_refused(weigh_batch((eqp_batch){.n = -1}, 20));
-    assert_refused(weigh_batch((eqp_batch){.n = 1, .npins = 5}, 20));
-    assert_refused(weigh_batch((eqp_batch){.n = 1, .npins = -1}, 20));
-    w[1] = 1e-9;
-    assert_int_equal(weigh_batch((eqp_batch){.n = 3, .weight = w}, 20), EQP_ERR_DATA);
-    assert_ok(weigh_batch((eqp_batch){.n = 3, .weight = w}, 50)); /* with enough bits */
-    w[0] = w[1] = w[2] = 4e12;                                    /* each fits, their sum does not */
-    assert_ok(weigh_batch((eqp_batch){.n = 1, .weight = w}, 20));
-    assert_int_equal(weigh_batch((eqp_batch){.n = 3, .weight = w}, 20), EQP_ERR_OVERFLOW);
-
-    assert_ok(split_batch((eqp_batch){.n = 3, .centroid = c, .npins = 1, .pin = pin}));
-    assert_refused(split_batch((eqp_batch){.n = 3}));
-    assert_refused(split_batch((eqp_batch){.n = 3, .centroid = c, .npins = 1}));
-    c[4] = NAN;
-    assert_int_equal(split_batch((eqp_batch){.n = 3, .centroid = c}), EQP_ERR_DATA);
+    for (int i = 0; i < COUNT_OF(row); i++) {
+        const eqp_batch *const batch = &row[i].batch;
+        assert_int_equal(row[i].bits > 0 ? weigh_batch(*batch, row[i].bits) : split_batch(*batch), row[i].code);
+    }
 }
 
 TEST(options_out_of_range_are_refused)
@@ -229,26 +233,23 @@ TEST(options_out_of_range_are_refused)
 
 TEST(owners_data_out_of_range_are_refused)
 {
-    eqp_units_options options = eqp_units_options_defaults();
-    eqp_units_totals totals = {1, 2, 3, 4};
+    static const struct {
+        double weight[2];
+        int64_t count;
+        int code;
+    } row[] = {{{1, NAN}, 1, EQP_ERR_DATA},         {{1, -1}, 1, EQP_ERR_DATA},
+               {{1, 1}, -1, EQP_ERR_DATA},          {{1, 1e13}, 1, EQP_ERR_OVERFLOW},
+               {{4e12, 4e12}, 1, EQP_ERR_OVERFLOW}, {{1, 1}, INT64_MAX, EQP_ERR_OVERFLOW}};
+    const eqp_units_options options = eqp_units_options_defaults();
     const int64_t id[] = {1, 2};
-    int64_t count[] = {1, 1};
-    double weight[] = {1, NAN};
-
-    assert_int_equal(eqp_units_totals_add(&options, 2, id, count, weight, &totals), EQP_ERR_DATA);
-    weight[1] = -1;
-    assert_int_equal(eqp_units_totals_add(&options, 2, id, count, weight, &totals), EQP_ERR_DATA);
-    weight[1] = 1e13;
-    assert_int_equal(eqp_units_totals_add(&options, 2, id, count, weight, &totals), EQP_ERR_OVERFLOW);
-    weight[0] = weight[1] = 4e12;
-    assert_int_equal(eqp_units_totals_add(&options, 2, id, count, weight, &totals), EQP_ERR_OVERFLOW);
-    weight[0] = weight[1] = 1;
-    count[1] = INT64_MAX;
-    assert_int_equal(eqp_units_totals_add(&options, 2, id, count, weight, &totals), EQP_ERR_OVERFLOW);
-    count[1] = -1;
-    assert_int_equal(eqp_units_totals_add(&options, 2, id, count, weight, &totals), EQP_ERR_DATA);
-    assert_true(totals.owners == 1 && totals.interactions == 2 && totals.weight == 3 && totals.draws == 4);
+    eqp_units_totals totals = {1, 2, 3, 4};
     double target, rate;
+
+    for (int i = 0; i < COUNT_OF(row); i++) {
+        const int64_t count[] = {1, row[i].count};
+        assert_int_equal(eqp_units_totals_add(&options, 2, id, count, row[i].weight, &totals), row[i].code);
+        assert_true(totals.owners == 1 && totals.interactions == 2 && totals.weight == 3 && totals.draws == 4);
+    }
     totals.weight = -1;
     assert_refused(eqp_units_target(&options, &totals, &target, &rate));
 }
@@ -287,27 +288,29 @@ TEST(a_place_that_is_no_number_still_has_a_unit)
     }
 }
 
+typedef struct creation {
+    struct world w;
+    eqp_units_options options;
+} creation;
+
+static int create_and_free(void *user)
+{
+    creation *const c = user;
+    FREED(eqp_units) *units = NULL;
+    const int code = create(&c->w, &c->options, &units);
+
+    assert_true((units == NULL) == (code != EQP_OK));
+    return code;
+}
+
 TEST(every_failing_allocation_is_survived)
 {
     SKIP_IF(!failing_malloc_works);
     for (int s = 0; s < NSTRATEGIES; s++) {
-        FREED_BY(world_free) struct world w = world_create(slow_here() ? 6 : 12, slow_here() ? 30 : 150);
-        eqp_units_options options = world_options(s, 400);
-        FREED(eqp_units) *units = NULL;
-        int64_t failed = 0;
-        int code = EQP_ERR_MEMORY;
-        options.max_pins = 4;
-        for (int64_t n = 0; code != EQP_OK; n++) {
-            failing_malloc_start_single(n);
-            code = create(&w, &options, &units);
-            (void)failing_malloc_stop();
-            assert_true(code == EQP_OK || code == EQP_ERR_MEMORY);
-            if (code != EQP_OK) {
-                assert_null(units);
-                failed++;
-            }
-        }
-        assert_true(failed > 20);
+        creation c = {world_create(slow_here() ? 6 : 12, slow_here() ? 30 : 150), world_options(s, 400)};
+        c.options.max_pins = 4;
+        assert_true(failing_malloc_sweep(create_and_free, &c, EQP_ERR_MEMORY) > 20);
+        world_free(&c.w);
     }
 }
 
