@@ -10,13 +10,13 @@ int eqp__loop_give(eqp_loop *loop, int to)
     struct eqp__talk *t = loop->talk;
     const int64_t most = eqp__loop_most_given(loop);
     /* Packing the last iteration takes longer than starting it. */
-    const int64_t rest = t->end - t->at, half = loop->options.bundles ? rest / 2 : rest - rest / 2;
-    eqp__word w = {.kind = EQP__GIFT, .rank = t->owner, .count = half > most ? most : half};
+    const int64_t half = (t->end - t->at) / 2;
+    eqp__word w = {.kind = EQP__GIFT, .rank = loop->rank, .count = half > most ? most : half};
 
     t->end -= w.count;
     w.first = t->end;
     EQP__CHECK(eqp__talk_say(loop, to, w));
-    return w.count > 0 && loop->options.bundles ? eqp__bundle_send(loop, to, w.first, w.count) : EQP_OK;
+    return w.count > 0 ? eqp__bundle_send(loop, to, w.first, w.count) : EQP_OK;
 }
 
 /* Polls between pieces. Polling takes as long as a short piece, so short pieces share one poll. */
@@ -31,7 +31,7 @@ static int listen_between_pieces(eqp_loop *loop)
     return eqp__talk_listen(loop);
 }
 
-/* Computes the chunk of the answer in pieces, between which it may be shortened. */
+/* Computes a chunk of this rank's part in pieces, between which it may be shortened. */
 static int compute_pieces(eqp_loop *loop, eqp_schedule_sample *sample)
 {
     struct eqp__talk *t = loop->talk;
@@ -39,7 +39,6 @@ static int compute_pieces(eqp_loop *loop, eqp_schedule_sample *sample)
     int64_t pieces = 0;
     int code = EQP_OK;
 
-    t->owner = t->answer.rank;
     t->at = t->answer.first;
     t->end = t->at + t->answer.count;
     while (!code && !t->failed && t->at < t->end) {
@@ -72,7 +71,7 @@ static int compute_chunk(eqp_loop *loop, double overhead, eqp__word *next)
 
     loop->result.chunks++;
     loop->result.taken += t->answer.kind == EQP__GIFT;
-    code = loop->options.bundles && !own ? eqp__bundle_compute(loop, &sample, &empty) : compute_pieces(loop, &sample);
+    code = own ? compute_pieces(loop, &sample) : eqp__bundle_compute(loop, &sample, &empty);
     if (!code && sample.count > 0) {
         (void)eqp__loop_learn(loop, &sample);
         loop->result.helped += own ? 0 : sample.count;
@@ -92,7 +91,6 @@ static void begin(eqp_loop *loop)
     t->answered = false;
     t->failed = EQP_OK;
     t->at = t->end = t->expected = 0;
-    t->owner = loop->rank;
     t->stage = EQP__QUIET;
     eqp__serve_begin(loop);
 }

@@ -59,9 +59,8 @@ static int check(const eqp_schedule_method *method, int64_t n, const eqp_loop_op
     EQP__FAIL_IF(options->size != sizeof *options || method_number(method) < 0 || n < 0 || options->grain < 0 ||
                      options->most_given < 0,
                  EQP_ERR_ARGUMENT);
-    EQP__FAIL_IF(options->bundles && (options->engine != EQP_LOOP_MASTER || n > 0), EQP_ERR_ARGUMENT);
-    EQP__FAIL_IF(options->engine != EQP_LOOP_ONE_SIDED && options->engine != EQP_LOOP_MASTER, EQP_ERR_ARGUMENT);
-    return options->engine == EQP_LOOP_ONE_SIDED && options->yield && n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
+    EQP__FAIL_IF(options->bundles && n > 0, EQP_ERR_ARGUMENT);
+    return options->yield && n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
 }
 
 /* Checksum of all arguments that must agree; clocks may differ. With different options or rules, ranks would wait in
@@ -69,11 +68,9 @@ static int check(const eqp_schedule_method *method, int64_t n, const eqp_loop_op
 static int64_t print_of(const eqp_schedule_method *method, int64_t n, int nranks, const eqp_schedule_options *rules,
                         const eqp_loop_options *options)
 {
-    const int64_t whole[] = {method_number(method), n,
-                             options->engine,       options->yield,
-                             options->bundles,      options->grain,
-                             options->most_given,   rules->chunk,
-                             rules->dimensions};
+    const int64_t whole[] = {
+        method_number(method), n, options->yield, options->bundles, options->grain, options->most_given, rules->chunk,
+        rules->dimensions};
     const double real[] = {rules->factor, rules->overhead, rules->deviation};
     int64_t print = eqp_fingerprint(0, sizeof whole / sizeof whole[0], whole);
 
@@ -85,7 +82,7 @@ static int create_words(eqp_loop *loop)
 {
     const int64_t words = 1 + (loop->rank == 0 ? loop->schedule->npools + (int64_t)loop->nranks * EQP__SHARES : 0);
 
-    if (loop->options.engine == EQP_LOOP_MASTER) {
+    if (loop->options.bundles) {
         return EQP_OK;
     }
     EQP__FAIL_IF(MPI_Win_allocate((MPI_Aint)(words * (int64_t)sizeof(int64_t)), (int)sizeof(int64_t), MPI_INFO_NULL,
@@ -127,10 +124,7 @@ int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
     code = code ? code
                 : EQP__ARRAYS(EQP__ARRAY(l->share, (int64_t)l->nranks * EQP__SHARES),
                               EQP__ARRAY(l->pool, l->schedule->npools), EQP__ARRAY(l->cells, l->nranks));
-    if (!code && options->engine == EQP_LOOP_MASTER) {
-        code = eqp__loop_talk_create(l, &l->talk);
-    }
-    if (!code && options->bundles) {
+    if (!code && options->bundles && !(code = eqp__loop_talk_create(l, &l->talk))) {
         code = EQP__ARRAYS(EQP__ARRAY(l->part, (int64_t)l->nranks + 1), EQP__ARRAY(l->wanted, (int64_t)l->nranks + 1));
     }
     if ((code = eqp_agree(own, code, NULL)) || (code = create_words(l))) {
@@ -225,7 +219,7 @@ static int hand_out(eqp_loop *loop)
     }
     loop->ran = true;
     EQP__CHECK(gather_shares(loop));
-    if (loop->options.engine == EQP_LOOP_MASTER) {
+    if (loop->part) {
         return eqp__loop_ask_master(loop);
     }
     code = fill_windows(loop);

@@ -85,7 +85,7 @@ int eqp__talk_say(eqp_loop *loop, int to, eqp__word w)
 
 int eqp__talk_listen(eqp_loop *loop)
 {
-    int code = loop->options.bundles ? eqp__bundles_see_to(loop) : EQP_OK;
+    int code = eqp__bundles_see_to(loop);
 
     /* A probe may report a message that the previous probe brought in. */
     for (int missed = 0; !code && missed < 2;) {
@@ -158,16 +158,13 @@ static int64_t find_unbegun(const eqp_loop *loop, int rank, int *pool)
 
 int64_t eqp__loop_most_given(const eqp_loop *loop)
 {
-    const int64_t most = loop->options.bundles ? loop->options.most_given : 0;
-
-    return most > 0 ? most : INT64_MAX;
+    return loop->options.most_given > 0 ? loop->options.most_given : INT64_MAX;
 }
 
 static int hand_chunk(eqp_loop *loop, int rank, int pool, int64_t count)
 {
-    const eqp_loop_options *o = &loop->options;
-    /* With bundles, the pools of owned methods are the parts. */
-    const int source = o->bundles && loop->schedule->npools > 1 ? pool : find_source(loop, rank);
+    /* The pools of owned methods are the parts. */
+    const int source = loop->schedule->npools > 1 ? pool : find_source(loop, rank);
     const int64_t most = eqp__loop_most_given(loop);
     eqp__row *part = &loop->talk->row[source];
     eqp__word w = {.kind = EQP__ASSIGN, .rank = source};
@@ -184,10 +181,10 @@ static int hand_chunk(eqp_loop *loop, int rank, int pool, int64_t count)
         w.first = part->end;
     }
     loop->talk->row[rank].count = w.count;
-    loop->talk->row[rank].empty = o->bundles && source != rank;
+    loop->talk->row[rank].empty = source != rank;
     /* The receiver is told first, so that it is ready for the data. */
     code = eqp__talk_say(loop, rank, w);
-    if (!code && source != rank && o->bundles) {
+    if (!code && source != rank) {
         code = eqp__talk_say(loop, source,
                              (eqp__word){.kind = EQP__YIELD, .rank = rank, .first = w.first, .count = w.count});
     }
@@ -201,7 +198,7 @@ static int split_chunk(eqp_loop *loop, int rank, int longest)
     const int64_t half = r[longest].count / 2, most = eqp__loop_most_given(loop);
 
     r[rank].count = half < most ? half : most;
-    r[rank].empty = loop->options.bundles;
+    r[rank].empty = true;
     r[longest].count -= r[rank].count;
     return eqp__talk_say(loop, longest, (eqp__word){.kind = EQP__SPLIT, .rank = rank});
 }

@@ -57,7 +57,6 @@ struct eqp__talk {
     int failed;      /* error code of this rank */
     eqp__word answer;
     bool answered;
-    int owner;        /* of the present chunk */
     int64_t at, end;  /* iterations of the chunk not begun */
     int64_t expected; /* outstanding results of this rank's iterations */
     int64_t nsent, room;
@@ -83,10 +82,10 @@ void eqp__talk_fail(struct eqp__talk *talk, int code);
 void eqp__serve_begin(eqp_loop *loop);
 int eqp__serve(eqp_loop *loop, const eqp__word *word);
 
-/* Gives half of the iterations that this rank has not begun, or none. An owner can get its iterations back. */
+/* Gives half of the iterations that this rank has not begun, or none. */
 int eqp__loop_give(eqp_loop *loop, int to);
 
-/* Largest number of iterations in a bundle; without bundles there is no limit. */
+/* Largest number of iterations in a bundle. */
 int64_t eqp__loop_most_given(const eqp_loop *loop);
 
 /* Packs iterations of this rank's part and sends them. On failure an empty message is sent. */

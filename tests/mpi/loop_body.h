@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A loop by either engine, or with bundles: its body checks what is packed, computed and returned, and by
+/* A loop without or with bundles: its body checks what is packed, computed and returned, and by
  * which rank; every iteration is computed once, and every result returns to its owner. Include after harness.h. */
 #ifndef TESTS_LOOP_BODY_H
 #define TESTS_LOOP_BODY_H
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-typedef enum transport { ONE_SIDED, MASTER, BUNDLES, TRANSPORTS } transport;
+typedef enum transport { ONE_SIDED, BUNDLES, TRANSPORTS } transport;
 
 /* Defines a test that runs for each transport, in the parameter `by`. */
 #define EACH_TRANSPORT(test)                                                                                           \
@@ -245,7 +245,6 @@ static void body_begin(MPI_Comm comm, body *b, transport by, const char *method,
                 .fails_at = -1,
                 .code = EQP_ERR_DATA};
     options.size = sizeof options;
-    options.engine = by == ONE_SIDED ? EQP_LOOP_ONE_SIDED : EQP_LOOP_MASTER;
     options.bundles = by == BUNDLES;
     b->options = options;
     b->work = (eqp_loop_work){.compute = compute, .user = b, .bundles = by == BUNDLES ? &bundles : NULL};

@@ -130,12 +130,8 @@ static int loop_create(const seat *s)
     options.yield = is(s, "options.yield: true for false");
     options.grain = number(s, "options.grain", 0);
     options.clock.seconds = is(s, "options.clock: another") ? another_clock : NULL;
-    options.engine = is(s, "options.engine: another") ? EQP_LOOP_MASTER : EQP_LOOP_ONE_SIDED;
     options.most_given = is(s, "options.most_given: 1 for 0");
-    if (is(s, "options.bundles: true for false")) {
-        options.bundles = true;
-        options.engine = EQP_LOOP_MASTER;
-    }
+    options.bundles = is(s, "options.bundles: true for false");
     const int code =
         CALL(s, eqp_loop_create(s->argument,
                                 is(s, "method: NULL") ? NULL : eqp_schedule_method_at(is(s, "method: another") ? 1 : 2),
@@ -149,7 +145,7 @@ static int loop_create(const seat *s)
 
 static eqp_loop *loop_of_bundles(const seat *s)
 {
-    const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .engine = EQP_LOOP_MASTER, .bundles = true};
+    const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .bundles = true};
     eqp_loop *loop = NULL;
 
     CHECK_EQUAL(eqp_loop_create(s->comm, eqp_schedule_method_at(0), 0, NULL, &options, &loop), EQP_OK);
@@ -187,19 +183,11 @@ static int run_twice(const seat *s, eqp_loop *loop, eqp_loop_work *work)
 
 static int loop_run(const seat *s)
 {
-    int code = EQP_OK;
+    eqp_loop_work work = {compute, NULL, NULL};
+    eqp_loop *loop = NULL;
 
-    for (int engine = EQP_LOOP_ONE_SIDED; engine <= EQP_LOOP_MASTER; engine++) {
-        const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .engine = (eqp_loop_engine)engine};
-        eqp_loop_work work = {compute, NULL, NULL};
-        eqp_loop *loop = NULL;
-
-        CHECK_EQUAL(eqp_loop_create(s->comm, eqp_schedule_method_at(0), ITERATIONS, NULL, &options, &loop), EQP_OK);
-        const int now = run_twice(s, loop, &work);
-        CHECK(engine == EQP_LOOP_ONE_SIDED || code == now);
-        code = now;
-    }
-    return code;
+    CHECK_EQUAL(eqp_loop_create(s->comm, eqp_schedule_method_at(0), ITERATIONS, NULL, NULL, &loop), EQP_OK);
+    return run_twice(s, loop, &work);
 }
 
 static int loop_run_bundles(const seat *s)
@@ -231,7 +219,7 @@ MPI_TEST(rows_of_loops)
          "rules.dimensions: 0; options.size: 0; options.grain: -1; options.bundles: true for false; loop: NULL; SAME "
          "method: another; n: 0; rules: NULL; rules.weight: NULL; rules.weight: others; rules.factor: 3 for 2; "
          "rules.chunk: 1 for 0; rules.overhead: 1 for 0; rules.deviation: 1 for 0; rules.dimensions: 3 for 2; "
-         "options.yield: true for false; options.grain: 1 for 0; options.engine: another; options.most_given: 1 for 0"},
+         "options.yield: true for false; options.grain: 1 for 0; options.most_given: 1 for 0"},
         {"eqp_loop_resize", loop_resize,
          "FINE mine: 5 for 3; ALONE loop: NULL; WRONG mine: -1; TOO_LARGE mine: INT64_MAX"},
         {"eqp_loop_run", loop_run,

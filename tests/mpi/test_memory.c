@@ -210,11 +210,9 @@ static int compute(void *user, int64_t first, int64_t count)
     return EQP_OK;
 }
 
-static eqp_loop_engine engine;
-
 static int run_loop(MPI_Comm comm, void *user)
 {
-    const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .engine = engine, .yield = true};
+    const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .yield = true};
     const eqp_loop_work work = {.compute = compute};
     eqp_loop *loop = NULL;
     int code;
@@ -233,9 +231,6 @@ MPI_TEST(loops_fail_on_all_ranks_or_on_none)
     static const char *const names[] = {"static", "adaptive-factoring"};
 
     for (int k = 0; k < 2; k++) {
-        engine = EQP_LOOP_ONE_SIDED;
-        CHECK(failing_ranks_check(comm, run_loop, (void *)eqp_schedule_method_find(names[k])) > 0);
-        engine = EQP_LOOP_MASTER;
         CHECK(failing_ranks_check(comm, run_loop, (void *)eqp_schedule_method_find(names[k])) > 0);
     }
 }
@@ -298,8 +293,7 @@ static int owner;
 static int run_bundles(MPI_Comm comm, void *user)
 {
     static const eqp_loop_bundles bundles = {pack, compute_bundle, take};
-    const eqp_loop_options options = {
-        .size = sizeof(eqp_loop_options), .engine = EQP_LOOP_MASTER, .bundles = true, .grain = 1, .most_given = 1};
+    const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .bundles = true, .grain = 1, .most_given = 1};
     int packed = mpi_test_size(comm) == 1, code;
     const eqp_loop_work work = {.compute = compute_slowly, .user = &packed, .bundles = &bundles};
     eqp_loop *loop = NULL;

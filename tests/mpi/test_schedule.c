@@ -212,17 +212,14 @@ EACH_TRANSPORT(speeds_are_learnt_from_time_steps)
 MPI_TEST(bad_arguments_are_refused_by_all)
 {
     const eqp_schedule_method *self = eqp_schedule_method_find("self"), copy = *self;
-    const eqp_loop_options usual = eqp_loop_options_defaults();
-    eqp_loop_options options[] = {usual, usual};
+    eqp_loop_options options = eqp_loop_options_defaults();
     eqp_schedule_options rules = eqp_schedule_options_defaults();
     eqp_loop *loop = NULL;
 
-    options[0].yield = true;
-    options[1].engine = (eqp_loop_engine)7;
+    options.yield = true;
     rules.factor = 0.5;
     CHECK_EQUAL(eqp_loop_create(comm, &copy, 5, NULL, NULL, &loop), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_loop_create(comm, self, 5, &rules, NULL, &loop), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_loop_create(comm, self, (int64_t)1 << 31, NULL, &options[0], &loop), EQP_ERR_OVERFLOW);
-    CHECK_EQUAL(eqp_loop_create(comm, self, 5, NULL, &options[1], &loop), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_loop_create(comm, self, (int64_t)1 << 31, NULL, &options, &loop), EQP_ERR_OVERFLOW);
     CHECK(loop == NULL);
 }

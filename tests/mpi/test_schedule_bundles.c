@@ -150,7 +150,7 @@ MPI_TEST(bundles_that_are_none_are_refused)
 MPI_TEST(bundles_need_a_loop_of_their_own)
 {
     const eqp_schedule_method *self = eqp_schedule_method_find("self");
-    const eqp_loop_options good = {.size = sizeof(eqp_loop_options), .engine = EQP_LOOP_MASTER, .bundles = true};
+    const eqp_loop_options good = {.size = sizeof(eqp_loop_options), .bundles = true};
     eqp_loop_options bad = good;
     const eqp_loop_work work = {.compute = compute, .bundles = &bundles};
     eqp_loop *loop = NULL;

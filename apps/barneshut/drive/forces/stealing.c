@@ -34,7 +34,6 @@ static int create_loop(MPI_Comm comm, const eqp_schedule_method *method, const e
 {
     eqp_loop_options options = eqp_loop_options_defaults();
 
-    options.engine = EQP_LOOP_MASTER;
     options.bundles = true;
     options.yield = true;
     options.grain = GRAIN;

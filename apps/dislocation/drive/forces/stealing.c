@@ -17,7 +17,6 @@ int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_s
 {
     eqp_loop_options options = eqp_loop_options_defaults();
 
-    options.engine = EQP_LOOP_MASTER;
     options.bundles = true;
     options.most_given = MOST_GIVEN;
     options.yield = true;

@@ -14,15 +14,16 @@
  *
  * eqp_loop_run() runs a loop on MPI ranks by the same rules.
  *
- * Two engines, one interface. One-sided, the default: without a master; counters lie in a window of rank 0, and ranks
- * take chunks by MPI's one-sided operations. If an MPI library implements these by messages, requests advance only
- * while their target is in MPI: rank 0, and with `yield` the rank that gives away. These ranks enter MPI between the
- * pieces of their chunks (eqp_loop_options::grain), so a hand-out can take as long as some pieces. Master: all ranks
- * ask rank 0, which decides and also computes; a rank gets iterations of its own part first, then of the rank with the
- * most left. With both engines only the calling thread uses MPI (`MPI_THREAD_FUNNELED` suffices).
+ * Every rank has the data of all iterations: counters lie in a window of rank 0, and ranks take chunks by MPI's
+ * one-sided operations. If an MPI library implements these by messages, requests advance only while their target is in
+ * MPI: rank 0, and with `yield` the rank that gives away. These ranks enter MPI between the pieces of their chunks
+ * (eqp_loop_options::grain), so a hand-out can take as long as some pieces.
  *
- * Iterations distributed unevenly over the ranks, with data that the caller packs, travel as *bundles*:
- * eqp_loop_options::bundles, eqp_loop_bundles, eqp_loop_resize().
+ * Iterations are distributed over the ranks, in any numbers, with data that the caller packs: they travel as *bundles*
+ * (eqp_loop_options::bundles, eqp_loop_bundles, eqp_loop_resize()). All ranks ask rank 0, which decides and also
+ * computes; a rank gets iterations of its own part first, then of the rank with the most left.
+ *
+ * Either way only the calling thread uses MPI (`MPI_THREAD_FUNNELED` suffices).
  *
  * Tier 2: this header may change with each minor version. */
 #ifndef EQUIPOISE_MORE_LOOPS_H
@@ -179,7 +180,7 @@ typedef struct eqp_schedule_machine {
     /** Called for every event, in the order of decisions; may be NULL. */
     void (*event)(void *user, const eqp_schedule_event *event);
     void *user;  /**< handed to `event` (borrowed) */
-    bool master; /**< a rank's own part first, then the end of the part with the most left, as by EQP_LOOP_MASTER;
+    bool master; /**< a rank's own part first, then the end of the part with the most left, as with bundles;
                     otherwise the front of the remaining iterations */
 } eqp_schedule_machine;
 
@@ -217,24 +218,17 @@ int eqp_schedule_simulate(eqp_schedule *schedule, const double *cost, const eqp_
 /** A loop that can be run again and again. Opaque. */
 typedef struct eqp_loop eqp_loop;
 
-/** Ways to hand out iterations. */
-typedef enum eqp_loop_engine {
-    EQP_LOOP_ONE_SIDED, /**< ranks take chunks by one-sided operations */
-    EQP_LOOP_MASTER     /**< rank 0, by messages */
-} eqp_loop_engine;
-
 /** Options of a run, the same on all ranks except for the clock. */
 typedef struct eqp_loop_options {
-    size_t size;            /**< of this struct as its caller knows it: set by eqp_loop_options_defaults() */
-    bool yield;             /**< ranks without a chunk take half of another rank's unbegun iterations (one-sided: nearly
-                               half, and below 2^31 iterations) */
-    int64_t grain;          /**< iterations of a piece. Between pieces a rank gives iterations away and serves other
-                               ranks; each piece is timed for the spread. 0: a sixteenth of a chunk, or the whole chunk
-                               if one-sided without `yield` and spread */
-    eqp_clock clock;        /**< clock for chunks; usually eqp_wall_seconds(), which also sees external slowdowns */
-    eqp_loop_engine engine; /**< way to hand out iterations */
-    bool bundles;           /**< each rank sets its number of iterations by eqp_loop_resize(), and packs data for
-                               helpers; otherwise every rank has the input of all iterations. Needs EQP_LOOP_MASTER */
+    size_t size;        /**< of this struct as its caller knows it: set by eqp_loop_options_defaults() */
+    bool yield;         /**< ranks without a chunk take half of another rank's unbegun iterations (without bundles:
+                           nearly half, and below 2^31 iterations) */
+    int64_t grain;      /**< iterations of a piece. Between pieces a rank gives iterations away and serves other
+                           ranks; each piece is timed for the spread. 0: a sixteenth of a chunk, or the whole chunk
+                           without bundles, `yield` and spread */
+    eqp_clock clock;    /**< clock for chunks; usually eqp_wall_seconds(), which also sees external slowdowns */
+    bool bundles;       /**< each rank sets its number of iterations by eqp_loop_resize(), and packs data for
+                           helpers; otherwise every rank has the input of all iterations */
     int64_t most_given; /**< largest number of iterations in a bundle, >= 0; 0: set by the method. A bundle is computed
                            without a break to serve other ranks */
 } eqp_loop_options;
@@ -246,7 +240,6 @@ static inline eqp_loop_options eqp_loop_options_defaults(void)
 
     memset(&options, 0, sizeof options);
     options.size = sizeof options;
-    options.engine = EQP_LOOP_ONE_SIDED;
     return options;
 }
 
@@ -289,7 +282,8 @@ typedef struct eqp_loop_work {
 /** Work of one rank in a run. */
 typedef struct eqp_loop_result {
     int64_t chunks; /**< its chunks */
-    int64_t taken;  /**< chunks that were ends of other ranks' chunks or, one-sided, of other ranks' unbegun parts */
+    int64_t
+        taken; /**< chunks that were ends of other ranks' chunks or, without bundles, of other ranks' unbegun parts */
     int64_t iterations; /**< its iterations */
     int64_t refused;    /**< chunks with unusable times: the clock stood still or went backwards */
     double seconds;     /**< computing its chunks, by the clock */
@@ -304,8 +298,8 @@ typedef struct eqp_loop_result {
  * \param[in]  rules    NULL: the defaults (copied); the same on all ranks, weights included
  * \param[in]  options  NULL: the defaults (copied); the same on all ranks
  * \param[out] loop     owned by the caller; unchanged on error
- * \return EQP_OK; EQP_ERR_ARGUMENT, also if ranks differ; EQP_ERR_MEMORY; EQP_ERR_OVERFLOW for one-sided `yield`
- * with 2^31 iterations; EQP_ERR_MPI */
+ * \return EQP_OK; EQP_ERR_ARGUMENT, also if ranks differ; EQP_ERR_MEMORY; EQP_ERR_OVERFLOW for `yield` with
+ * 2^31 iterations without bundles; EQP_ERR_MPI */
 int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n, const eqp_schedule_options *rules,
                     const eqp_loop_options *options, eqp_loop **loop);
 
