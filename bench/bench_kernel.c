@@ -36,7 +36,7 @@
  * set, independent of the measured kernels: fewest operations of the formulas, several targets at a time, no gather, no
  * remainders, no sources at distance 0 ---- */
 
-#define LIMIT_SOURCES 512 /* of a particle each; half as many cells */
+#define LIMIT_SOURCES 512 /* particles; of cells half as many */
 #define LIMIT_TARGETS 48
 
 /* Sources: x y z m, then the six second moments and the trace of cells. Targets: x y z, then their field. */
@@ -62,7 +62,7 @@ typedef struct limit_row {
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-/* One loop for NT targets at a time: PAIR or CELL of vectors V of W numbers R. */
+/* Defines the loop NAME over NT targets at a time. BODY: PAIR or CELL. V: a vector of W numbers of type R. */
 #define LOOP(TARGET, NAME, BODY, NT, V, R, W, OP, FMA, FNMA, INVERSE, SUM, N, SOURCE, AT)                              \
     __attribute__((target(TARGET))) static void NAME(limit_data *data, double eps2)                                    \
     {                                                                                                                  \
@@ -377,7 +377,7 @@ static double measure(job *j, void (*run)(job *))
     return 1e9 * bench_least(&times) / calls / interactions;
 }
 
-/* Fills the block with the job's first sources, in units that suit these scenes. */
+/* Fills the block with the job's first sources, in the scene's unit of length. */
 static void fill_block(job *j)
 {
     const double unit = j->row->precision == BH_MIXED ? j->scene->tree.box.side / 1024 : 1;

@@ -38,7 +38,7 @@ static const double softening = 0.01, theta = 0.6;
 typedef struct element {
     uint64_t tag;
     int64_t work;
-    int part[MAPS]; /* by the maps of the first step */
+    int part[MAPS]; /* in each map of the first step */
 } element;
 
 /* A step: elements by tag. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How often is the cost model right (Pearce 2014, section 3.3), and what does it cost where it is wrong?
+/* The share of right choices by the cost model (Pearce 2014, section 3.3), and the cost of wrong ones.
  *
  *     build/bench/study_gain
  *
  * Scenarios are graphs of the load-balance benchmark, cut into parts of equally many vertices along the curve, whose
- * vertices weigh unlike; weights then stay. Three ways to go on for some steps: none; diffusive, a step of real moves
- * of boundary vertices before each step; global, the optimal cut of the curve once. All three are carried out, in
- * virtual time: a step lasts as long as its largest load, a move costs what the network takes for the part that gets
- * most, a decision what the scenario says. The model sees the loads and the graph of parts as they are, simulates
+ * weights differ and stay constant. The choices for the next steps: none; diffusive, real moves of boundary vertices
+ * before each step; and global, one optimal cut of the curve. All three are carried out in virtual time: a step takes
+ * its largest load, a move the network's time for the part that receives most, a decision the time that the scenario
+ * gives. The model sees the loads and the graph of parts as they are, simulates
  * diffusion (Algorithm 5), and of the global method knows what it has reached in the scenarios before this one.
  *
  * Left out: weights that change, imbalance that comes back, messages of the steps themselves, and noise.
@@ -33,7 +33,7 @@ enum { MOST_STEPS = 200, WAYS = 3 };
 
 static const double unit = 1e-6, bytes = 200.0, alpha = 2e-6, beta = 1e-9; /* seconds of weight 1; a vertex; network */
 
-/* A graph with its weights; parts to begin with. */
+/* A graph with its weights, the initial parts and the present ones. */
 typedef struct world {
     lb_graph graph;
     eqp_elements e;
@@ -59,7 +59,7 @@ typedef struct gain_case {
     bool as_printed;
 } gain_case;
 
-/* kind: 0 none, 1 diffusive, 2 global; the first of equal ones. The rest are seconds of all steps. */
+/* kind: 0 none, 1 diffusive, 2 global, the lowest on a tie. none, diffusive, global: seconds of all steps. */
 typedef struct gain_choice {
     int kind;
     double none, diffusive, global;

@@ -156,7 +156,7 @@ static void run(const app *a, int before, int steps, int nranks, load *of)
     free(all);
 }
 
-/* All particles on rank 0, rank by rank. first: [nranks + 1] there. */
+/* Gathers all particles on rank 0 in rank order. first: [nranks + 1] first particle of each rank, on rank 0. */
 static double *gather(const app *a, int nranks, int64_t *first)
 {
     const int n = (int)a->count();
@@ -190,7 +190,7 @@ static int rank_of(const int64_t *first, int64_t i)
     return r;
 }
 
-/* near [nranks][nranks]. */
+/* near: [nranks][nranks] true for ranks with neighbouring particles. */
 static void find_neighbours(const double *points, const int64_t *first, int nranks, bool *near)
 {
     eqp_kdtree *tree;

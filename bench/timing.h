@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Times of a bench: CPU seconds of this thread, of several runs, their minimum and median; memory and the end. */
+/* Helpers of benches: CPU seconds of repeated runs with minimum and median, memory, exit on errors. */
 #ifndef BENCH_TIMING_H
 #define BENCH_TIMING_H
 
@@ -24,7 +24,7 @@ typedef struct bench_times {
 /* CPU seconds since `start` (as of eqp_cpu_seconds()), as one more run; runs beyond BENCH_MOST_TIMES are dropped. */
 void bench_times_add_since(bench_times *times, double start);
 
-/* The same for seconds that were measured elsewhere. */
+/* Adds a run whose seconds the caller has measured. */
 void bench_times_add(bench_times *times, double seconds);
 
 /* 0 without runs. */
@@ -34,7 +34,7 @@ double bench_median(const bench_times *times);
 /* Order of two doubles, for qsort(). */
 int bench_ascending(const void *a, const void *b);
 
-/* Prints the message behind the name of the program, and ends it with status 2. */
+/* Prints the program's name and the message, and exits with status 2. */
 BENCH_NORETURN void bench_die(const char *what);
 
 /* Ends the program so for a code other than EQP_OK; what: NULL or "": the text of the code. */

@@ -22,7 +22,7 @@ static struct measure {
     pthread_mutex_t lock; /* steps may end in any thread */
     double seconds[ROWS];
     int64_t rows;
-    int64_t steps_per_row, steps_in_last; /* steps in each row; in the last row so far */
+    int64_t steps_per_row, steps_in_last; /* number of steps in a full row, and in the last row */
     double begin;                         /* clock of the process at the start of the present step */
     atomic_bool by_pcontrol;
     bool paused;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** \file kdtree_check.h
- * \brief Internal: what tests need of the k-d tree. */
+ * \brief Internals of the k-d tree for its tests. */
 #ifndef EQP_KDTREE_CHECK_H
 #define EQP_KDTREE_CHECK_H
 

@@ -51,7 +51,7 @@ static int weights_to_quanta(const double *weight, int64_t n, double scale, int6
     memcpy(fixed, quanta, (size_t)n * sizeof *fixed);
     for (int64_t i = 0; i < n; i++) {
         const uint64_t bits = (uint64_t)fixed[i];
-        const uint64_t tiny = (bits - BITS_OF_HALF - 1) & (0 - bits); /* rounded to 0, but not 0 */
+        const uint64_t tiny = (bits - BITS_OF_HALF - 1) & (0 - bits); /* positive, but rounded to 0 */
         unusual |= bits | (BITS_OF_MOST - bits) | tiny;
         quanta[i] += ROUNDER;
     }

@@ -18,7 +18,7 @@
 
 /* A handler has no arguments of ours, so these are the one place of an app that is not on a stack. */
 static volatile sig_atomic_t pending;
-static volatile double noted; /* when, by eqp_wall_seconds() */
+static volatile double noted; /* eqp_wall_seconds() of the signal */
 static volatile sig_atomic_t expendable;
 static const char *volatile last_words; /* NULL: none */
 static char *const *volatile own_file;  /* [own_files] */

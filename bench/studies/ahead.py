@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What auto takes against every single method one step later, and against other partitioners.
+"""The step time of auto against every single method one step later, and against other partitioners.
 
 Networks from files are measured where they are (--networks)."""
 import functools

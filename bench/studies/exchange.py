@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What planning the exchange is worth: the same assignment, its data sent by every plan."""
+"""Value of planning the exchange: one assignment, whose data are sent by every plan."""
 import functools
 
 import chart

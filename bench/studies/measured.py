@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of goals: what was to be reached, and what the CSV files of the other studies say was."""
+"""The table of goals: each goal, and the value reached by the CSV files of the other studies."""
 import os
 
 import compared

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Predicted steps beside measured ones: runs on 2 to 32 ranks, which share what cores there are, by several methods."""
+"""Predicted against measured steps: runs by several methods on 2 to 32 ranks, which share the cores of the machine."""
 import functools
 import os
 

@@ -59,7 +59,7 @@ static int open_agreement(MPI_Comm comm, int code, int n, const int64_t *least, 
     a->code = code;
     a->n = n;
     a->request = MPI_REQUEST_NULL;
-    /* A rank that only heard of a failure comes after all ranks that failed themselves. */
+    /* Ranks that failed themselves come first; EQP_ERR_REMOTE is a failure that this rank only heard of. */
     a->mine[0] = !code ? INT64_MAX : code == EQP_ERR_REMOTE ? a->nranks + rank : rank;
     for (int k = 0; k < n; k++) {
         a->mine[1 + k] = least[k];

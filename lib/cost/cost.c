@@ -103,7 +103,7 @@ static double find_factor(const eqp_cost_sums *sums, const double *expected)
     return squared > 0.0 ? fmax(both / squared, 0.0) : 0.0;
 }
 
-/* Adds this fraction of every column, with the seconds expected for it. */
+/* Ridge: adds `lean` to the diagonal, so that costs without samples tend to factor x expected. */
 static void lean_towards(const double *expected, double factor, double lean, equations *e)
 {
     for (int k = 0; k < e->n; k++) {

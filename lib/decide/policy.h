@@ -50,7 +50,7 @@ typedef struct eqp_policy_noise {
     double rise;         /**< ageing of earlier maps: sum of weights times the rise of the imbalance per step */
     double rise_weight;  /**< sum of weights, 1 / spread^2, smaller for old maps */
     double block;        /**< sum of imbalances since the age was last a power of two */
-    double calm;         /**< mean imbalance of such blocks that were as good as fresh */
+    double calm;         /**< mean imbalance of the blocks in which the map had not aged */
     double calm_steps;   /**< number of steps in these blocks */
     double fresh;        /**< mean imbalance of fresh maps; old maps weigh less */
     double fresh_square; /**< mean square of the same */

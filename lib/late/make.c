@@ -54,7 +54,7 @@ static int copy_owner(const gathered *g, const eqp_owner *owner, const int64_t *
     return eqp_survey_add_owner(survey, owner);
 }
 
-/* eqp_problem.survey: user is a gathered. */
+/* eqp_problem.survey, from the owners that an offer has gathered. user: the struct gathered. */
 static int survey_again(void *user, eqp_survey_kind kind, eqp_survey *survey)
 {
     const gathered *g = user;

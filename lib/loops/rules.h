@@ -50,7 +50,7 @@ typedef struct eqp__share {
     double of[EQP__SHARES];
 } eqp__share;
 
-/* Position of a rule of steps or batches: a function of the loop's progress, cached. */
+/* Present batch of a rule of steps or batches. It follows from the loop's progress and is cached. */
 typedef struct eqp__cursor {
     int64_t first; /* of the present batch */
     int64_t size;  /* of a chunk in it; 0: not begun */

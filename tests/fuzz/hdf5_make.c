@@ -291,7 +291,7 @@ static void put_dataset(maker *m, hid_t at, const char *name, int64_t rows, int 
         H5Pget_layout(properties) != H5D_VIRTUAL) {
         uint64_t *value = make_values(m, points, real ? 7 : 4, real ? (const void *)usual_real : usual_integer, other);
 
-        /* All values, or raw bytes as a chunk that should be filtered. */
+        /* Writes all values, or raw bytes as a chunk that readers will try to unfilter. */
         if (other && fuzz_below(&m->in, 8) == 0 && H5Pget_layout(properties) == H5D_CHUNKED && !m->fragile) {
             const hsize_t first[4] = {0, 0, 0, 0};
 

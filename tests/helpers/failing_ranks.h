@@ -105,7 +105,7 @@ static inline void failing_ranks_watch(int64_t successes)
 #define FAILING_RANKS_MOST 3 /* ranks: on more, failures repeat the same places */
 #endif
 #ifndef FAILING_RANKS_TIMES
-#define FAILING_RANKS_TIMES 2 /* 1: skip the last time at each place */
+#define FAILING_RANKS_TIMES 2 /* failures tried at each place: 2 the first and last, 1 the first */
 #endif
 
 /* Checks that a call fails on all ranks or on none, for each rank and each failing allocation; under sanitizers for a

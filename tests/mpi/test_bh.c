@@ -71,7 +71,7 @@ static double *fields_of(const bh_simulation *sim)
 
 /* --- hard sets --- */
 
-enum { HARD_FLOATS = 1, HARD_STIFF = 2 }; /* numbers of single precision; steps too long for the energy */
+enum { HARD_FLOATS = 1, HARD_STIFF = 2 }; /* coordinates are floats; steps are too long to keep the energy */
 
 enum hard_shape { CLOUD, POINT, CLOUD_WITH_POINT, EIGHT, HALF_MASS, NO_MASS, RATIOS, PLANE, AXIS, LINE, SCALES };
 

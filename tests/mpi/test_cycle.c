@@ -12,7 +12,7 @@ typedef struct world {
     int rank, size;
     int home[OWNERS];
     int64_t tag[OWNERS];
-    int64_t label[OWNERS]; /* of the owners at home */
+    int64_t label[OWNERS]; /* of the owners at home here */
     int nphases;
     double shift; /* shift of the rungs along the line, in owners */
     eqp_balancer *balancer;

@@ -251,7 +251,7 @@ TEST(bcc_laws)
                  across = 1 / (C * 0.5 + S * line);
     const double square[3] = {0.6 * 2 / sqrt(3), -0.8 * 2 / sqrt(3), 0}, cube[3] = {1, sqrt(1.5), sqrt(0.5)};
     const straight_case cases[] = {
-        /* Of [111] an edge glides along b and climbs across; a screw moves alike in all directions. */
+        /* Burgers vector [111]: an edge glides along it and climbs across it; a screw moves alike everywhere. */
         {DD_BCC_0, &f, 2, {0, 1, 0}, {1, 0, 0}, {{0}}, {4, 400, 0.5}, 0, false},
         {DD_BCC_0, &f, 2, {1, 0, 0}, {1, 0, 0}, {{0}}, {400, 2, 2}, 0, false},
         {DD_BCC_0, &f, 2, {C, S, 0}, {1, 0, 0}, {{0}}, {400, 1 / GLIDE, 1 / climb}, 0, true},

@@ -181,7 +181,7 @@ TEST(va_nl_planar)
     for (int i = 0; i < 3; i++) {
         assert_near(v[i], root * (va_screw(2e8) * g[0][i] - va_screw(1.8e8) * g[1][i]), 1e-9 * va_screw(2e8));
     }
-    /* Along itself 5e-3 of both slopes, here those at rest. */
+    /* Along the line: 5e-3 of the sum of both slopes, taken at rest. */
     moves(&m, &screw, &f, VECTOR(1e-3), v);
     assert_near(v[0], 1e-4 / 1e-2 * va_screw(1e3) / 1e3, 1e-6 * v[0]);
 }

@@ -20,7 +20,7 @@ typedef struct world {
     double worse;  /* times that, of rank 0; 0: once */
     bool spikes;   /* one rank takes three times as long, in one step of a hundred */
     bool hot;      /* the growth is rank 0's, else it is spread over all ranks */
-    bool clock;    /* noise of the measurement: steps take as long as without it */
+    bool clock;    /* the jitter is of the measurement alone: steps last as long as without it */
 } world;
 
 static double work_of(const world *w, int64_t map, int64_t age, int r)

@@ -241,7 +241,7 @@ TEST(splines_stay_positive_where_plateaus_go_on)
     }
 }
 
-/* A fall between two plateaus takes the middle half; next to a slope, seven eighths; a gentle fall is unchanged. */
+/* Plateaus grow into falls: between two plateaus the middle half is left, next to a slope 7/8, of a gentle fall all. */
 TEST(plateaus_go_on_beside_falls_only)
 {
     eqp__curve curve;

@@ -352,7 +352,7 @@ static eqp_speeds_functions *make_cliff(uint64_t *seed, int nranks, double n, do
 
 enum { CLIFFS = 300, LIMIT = 50 };
 
-/* Numbers of random cliffs at which a model settles within ten iterations, and within LIMIT. */
+/* By model: the random cliffs at which it settles within ten iterations, and within LIMIT. */
 typedef struct tally {
     int within_ten[3], at_all[3];
 } tally;

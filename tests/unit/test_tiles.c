@@ -60,7 +60,7 @@ static eqp_balance_options options_of(int nparts, const double *share, int colum
     return options;
 }
 
-/* An item of the slow way. */
+/* An item of the reference bisection, which sorts. */
 typedef struct sorted {
     uint64_t key;
     uint32_t weight, order;

@@ -12,7 +12,7 @@ struct known {
     struct world world;
     int64_t *count, *first, *pin;
     double *weight;
-    bool *enumerated; /* [OWNERS] since the last look */
+    bool *enumerated; /* [OWNERS] true for owners enumerated since it was cleared */
 };
 
 static void known_create(struct known *k)

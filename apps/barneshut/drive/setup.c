@@ -202,7 +202,7 @@ static int start(bh_simulation *sim, eqp_message *message)
     sim->now.common.time = sim->input.time;
     EQP_CHECK(bh_balance_record(sim, 0.0, message));
     sim->first = sim->now.sums;
-    if (sim->resumes && sim->input.kick == 0) { /* otherwise the record was of the completed step */
+    if (sim->resumes && sim->input.kick == 0) { /* with a kick left, the record was of a completed step */
         EQP_CHECK(eqp_agree(sim->comm, bh_resume_again(sim), NULL));
     }
     app_words_free(&sim->input.words);

@@ -38,7 +38,7 @@ typedef struct galaxy {
 
 typedef struct disks {
     bh__sphere bulge, halo;
-    double step;                                                          /* of log r between nodes */
+    double step;                                                          /* spacing of the nodes in log r */
     double bulge_square[NODES], halo_square[NODES], escape_square[NODES]; /* squares of dispersions and escape speed */
     double disc_dispersion;                                               /* radial, extrapolated to the centre */
     galaxy galaxy[2];

@@ -32,9 +32,9 @@ bh_precision bh_kernel_precision(const bh_kernel *kernel);
 const char *bh_kernel_list(int i, bool *runs_here);
 
 /* Adds G times the field of the list's cells (monopole and quadrupole) and source particles at the targets.
- * Source particles whose distance is list->cutoff or more (without softening) add nothing, if it is not 0: in double
- * precision for both of two targets or for neither, in mixed precision where the distance rounds to the cutoff (some
- * 1e-7 of the targets' bounds) perhaps for one.
+ * With a list->cutoff above 0, source particles at that distance or farther (without softening) add nothing. In double
+ * precision a pair of targets acts on each other both ways or not at all; in mixed precision the distance may round to
+ * the cutoff, some 1e-7 of the targets' bounds, on one side only.
  * A cell is -G (M / s + q / (2 s^5)) with s^2 = d^2 + eps^2 and q = d.quad.d - eps^2 trace, and its gradient: the
  * second moments of a softened field have a trace, without which cells smaller than eps would be wrong by their size
  * squared. x, y, z [n]; ax, ay, az, pot [n] += . A source at distance 0 from a target adds no force, and with eps == 0

@@ -43,7 +43,7 @@ static inline bool bh__is_leaf(const bh_tree *tree, int64_t count, int level)
  * [first, end). O(log of their number). */
 void bh__split(const uint64_t *key, int64_t first, int64_t end, int level, int64_t bound[9]);
 
-/* Reserves room for that many in total; the contents stay. */
+/* Reserve room for n cells or sources in total; the contents stay. */
 int bh__cells_reserve(bh_tree *tree, int64_t ncells);
 int bh__sources_reserve(bh_sources *sources, int64_t n);
 

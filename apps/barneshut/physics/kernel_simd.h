@@ -71,7 +71,7 @@ static inline VECTOR inverse_bare_mixed(VECTOR s2)
     return inverse_mixed(s2);
 }
 
-/* Twice the lanes for half the time: a test would cost up to 4 %. */
+/* Always false: single precision is so fast that the test would cost up to 4 %. */
 static inline bool none_below_mixed(VECTOR d2, VECTOR cutoff2)
 {
     (void)d2;

@@ -7,7 +7,7 @@
 
 #include "internal.h"
 
-/* Which children of an opened cell act as one body, are opened in their turn or left out. */
+/* The rule by which a child of an opened cell acts as one body, is opened itself or is left out. */
 typedef enum bh__rule { BH_GEOMETRIC, BH_RELATIVE, BH_CUTOFF } bh__rule;
 
 /* Constants of a group's walk. */
@@ -77,8 +77,8 @@ double bh__rounding(const bh_box *box);
 #define BH_PLANES 8
 typedef struct bh__planes {
     double normal[3][BH_PLANES], away[BH_PLANES], doubt[BH_PLANES];
-    double least[BH_FAMILY][BH_PLANES]; /* by how many sides of a child `beyond` is less somewhere in its cube than at
-                                           its cell's centre; by octants x + 2 y + 4 z */
+    double least[BH_FAMILY][BH_PLANES]; /* least `beyond` in a child's cube minus that at the cell's centre, in sides
+                                           of the child; by octants x + 2 y + 4 z */
 } bh__planes;
 
 /* Springel's guard: no cell acts on targets within 0.6 sides of its centre on every axis. */

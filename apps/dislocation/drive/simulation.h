@@ -70,7 +70,7 @@ typedef struct dd_simulation {
     int signal;         /* received by any rank when the last step was recorded; 0: none */
     int failed;         /* code of this rank alone; the next collective call with a code returns it on all ranks */
     double fastest;     /* largest speed of all nodes when the last step was recorded, b/s */
-    double box_load;    /* of this rank in the last step, s; walls follow it */
+    double box_load;    /* CPU seconds of this rank's last step, which move the walls */
     dd_work work;       /* of the present step */
     dd_step now;        /* the last step */
     dd_rank_row *row;   /* [ranks] of the last step, on every rank */

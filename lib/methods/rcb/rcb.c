@@ -53,7 +53,7 @@ enum { MOST_EXPONENT = 100, LEAST_EXPONENT = -100 };
  * too. */
 #define CLOSE 0x1p-26
 
-/* Sets the shift and scale with which points are passed. Collective. */
+/* Finds the shift and scale of the points that Zoltan gets. Collective. */
 static int find_frame(MPI_Comm comm, const eqp_balance_items *items, eqp__zoltan_input *input)
 {
     double low[6] = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY}, half = 0, widest = 0;

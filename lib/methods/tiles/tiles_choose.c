@@ -218,7 +218,7 @@ static double sources_per_target(const eqp__tile_item *item, int64_t n, const in
     return filled > 0 ? exp(sum / filled) : 1;
 }
 
-/* Cost of strips per target: each part of a strip has all its targets, and each source is in one part. */
+/* Cost of strips per target: every part of a strip gets all of the strip's targets, and one part gets each source. */
 static int cost_of_columns(const eqp__tile_item *sample, int64_t n, int nparts, int columns, double aspect,
                            double *cost)
 {

@@ -171,7 +171,7 @@ int eqp_owners_weigh(int64_t n, const int64_t *id, const int64_t *first_interact
  * rank r before all of rank r + 1. */
 typedef struct eqp_units_totals {
     int64_t owners;       /**< number of owners */
-    int64_t interactions; /**< of all these owners */
+    int64_t interactions; /**< number of their interactions */
     int64_t weight;       /**< in multiples of 2^-weight_bits; the sum over all ranks must stay below 2^62 */
     int64_t draws;        /**< EQP_SAMPLE_RANDOM: interactions drawn; otherwise 0 */
 } eqp_units_totals;
@@ -263,11 +263,11 @@ typedef struct eqp_owner_pins {
                                owners' own ids */
 } eqp_owner_pins;
 
-/** Selects work units like eqp_units_create(), with the pins of whole owners from arrays instead of from the callback:
- * The callback is called for owners that are split only. Local; O(owners + pins) in addition to the split owners.
+/** Selects work units like eqp_units_create(), with the pins of whole owners from arrays. The callback is called only
+ * for owners that are split. Local; O(owners + pins) in addition to the split owners.
  *
- * The pins of an owner that is split are not looked at: its cells need those of their own interactions, so it is
- * enumerated with pins. With ADAPTIVE and STRIDE only owners heavier than min(2, `threshold`) times the target
+ * The array's pins of a split owner are ignored: each of its cells needs the pins of its own interactions, which the
+ * callback enumerates. With ADAPTIVE and STRIDE only owners heavier than min(2, `threshold`) times the target
  * (eqp_units_target()) are split, with PARTICLE only owners heavier than 1.25 times the target, with RANDOM any owner.
  *
  * With all ids that the owners' interactions name, the result equals that of eqp_units_create(). The `max_pins` ids
@@ -366,8 +366,8 @@ void eqp_units_owners(const eqp_units *units, const int64_t **first, const int64
  * \param[out] pin    [first[count]] global ids (borrowed from units) */
 void eqp_units_pins(const eqp_units *units, const int64_t **first, const int64_t **pin);
 
-/** The key by which pins are kept, a permutation of the 64-bit numbers for every seed: spread evenly, and no two ids
- * have the same. Local, O(1), some nanoseconds. */
+/** The key of an id: units keep the pins with the smallest keys. For every seed the keys are a permutation of the
+ * 64-bit numbers, spread evenly, so no two ids share one. Local, O(1), some nanoseconds. */
 uint64_t eqp_pin_key(uint64_t seed, int64_t id);
 
 /** The units of one owner: first to first + count - 1. Several for a split owner, else one. Local, O(1).
@@ -410,7 +410,7 @@ typedef struct eqp_sizes {
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_OVERFLOW, or EQP_ERR_DATA */
 int eqp_sizes_add(eqp_sizes *sizes, int64_t n, const double *size);
 
-/** Adds another piece. Local, O(1). Returns EQP_OK, EQP_ERR_ARGUMENT for counts that cannot be, or EQP_ERR_OVERFLOW. */
+/** Adds another piece. Local, O(1). Returns EQP_OK, EQP_ERR_ARGUMENT for invalid counts, or EQP_ERR_OVERFLOW. */
 int eqp_sizes_merge(eqp_sizes *sizes, const eqp_sizes *piece);
 
 /** Statistics of the weights of this rank's units. A unit that lies across two ranks counts as two. Local, O(units). */

@@ -176,7 +176,7 @@ static int trace_share(tracing *t, const bh_group *group, const bh_choice *choic
     return code == EQP_OK ? add_load(t, &counts, part) : code;
 }
 
-/* A group whose tiles go to several parts, ranks [n]. */
+/* Traces a group whose tiles belong to several parts, t->ranks[0] to t->ranks[n - 1]. */
 static int trace_split(tracing *t, const bh_group *group, int64_t tag, int n)
 {
     const bh_tree *tree = &t->trace->domain->tree;

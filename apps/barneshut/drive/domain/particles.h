@@ -32,7 +32,7 @@ typedef struct bh_particles {
     };
 } bh_particles;
 
-/* Words of a particle's record; bytes. */
+/* Number of words in a particle's record. */
 static inline int bh_particles_fields(bool rungs)
 {
     return rungs ? BH_PARTICLE_FIELDS : BH_PARTICLE_FIELDS - 1;

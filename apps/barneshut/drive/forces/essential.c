@@ -183,7 +183,7 @@ static int add_dues(due_list *list, const bh_request *request, int me, int nrank
     return EQP_OK;
 }
 
-/* The ranks to answer, for requests that arrived and then this rank's own to itself; sorted by rank, for marking. */
+/* Lists the ranks to answer, sorted by rank: those of the requests that arrived, and this rank if it asks itself. */
 static int find_dues(const bh_parcels *came, size_t bytes, const bh_tasks *tasks, int me, int nranks,
                      const eqp_map *map, due_list *list)
 {

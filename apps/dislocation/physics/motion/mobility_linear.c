@@ -2,8 +2,8 @@
 /* The linear laws: a line taken for a screw and two edges, each with the drags of its slip plane. */
 #include "mobility_drag.h"
 
-#define MOST_PLANES 6 /* of a Burgers vector */
-/* A plane holds a Burgers vector; the sine that others of the families have is at least 0.2. */
+#define MOST_PLANES 6 /* slip planes of a Burgers vector */
+/* Largest sine between a plane and a Burgers vector in it; other planes of the families have at least 0.2. */
 #define IN_PLANE 0.1
 
 /* The slip planes of a Burgers vector. */

@@ -21,8 +21,8 @@ extern "C" {
 /** The grid cell of a Hilbert key: the inverse of eqp_hilbert_keys(). Local, O(EQP_CURVE_BITS). */
 void eqp_hilbert_cell(uint64_t key, uint32_t *x, uint32_t *y, uint32_t *z);
 
-/** In which order the curve visits the eight children of an octree cell: child[w] = 4 x + 2 y + z of the one that comes
- * at place w, x, y and z being 1 in the upper halves. Local, O(level).
+/** Finds the order in which the curve visits the eight children of an octree cell: child[w] = 4 x + 2 y + z for the
+ * child visited as number w, where x, y and z are 1 in the upper halves. Local, O(level).
  * \param[in]  key    any key in the cell
  * \param[in]  level  of the cell, 0 to EQP_CURVE_BITS - 1: its keys share their first 3 level bits
  * \param[out] child  [8] */

@@ -77,7 +77,7 @@ int eqp_kdtree_create(int64_t n, int dim, const double *points, const eqp_kdtree
 /** Frees a tree; NULL is legal. Local, O(1). */
 void eqp_kdtree_free(eqp_kdtree *tree);
 
-/** The point next to a place; of several at the same distance the one with the lowest index. Local, O(log n) expected.
+/** Finds the point nearest to a place; at equal distance the lowest index wins. Local, O(log n) expected.
  * \param[in]  tree   borrowed
  * \param[in]  query  [dim] the place (borrowed)
  * \param[out] index  its index, 0 to n - 1

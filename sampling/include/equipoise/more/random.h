@@ -30,9 +30,9 @@ void eqp_random_block(uint64_t seed, uint64_t stream, uint64_t counter, uint64_t
 /** 64 random bits: the first half of eqp_random_block(). */
 uint64_t eqp_random_bits(uint64_t seed, uint64_t stream, uint64_t counter);
 
-/** The sum of eqp_random_bits(seed[i], stream + i, counter), modulo 2^64: a checksum of [n] words of 8 bytes that stand
- * at places stream, stream + 1, ... of a column, in a third of the time. Sums of parts add up to that of the whole.
- * O(n).
+/** The sum of eqp_random_bits(seed[i], stream + i, counter), modulo 2^64: a checksum of the 8-byte words at places
+ * stream, stream + 1, ... of a column, in a third of the time of n calls. Checksums of parts add up to that of the
+ * whole. O(n).
  * \param[in] seed  [n] words of any type (borrowed); NULL: the sum is 0 */
 uint64_t eqp_random_sum(int64_t n, const void *seed, uint64_t stream, uint64_t counter);
 
