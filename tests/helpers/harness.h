@@ -36,13 +36,18 @@ static const char *mpi_test_row; /* second argument of the program, or NULL */
 
 static const char *mpi_test_now = "start", *mpi_test_case = ""; /* running test; its row of a table, if it says so */
 
+static inline int mpi_test_rank(MPI_Comm comm)
+{
+    int rank;
+
+    MPI_Comm_rank(comm, &rank);
+    return rank;
+}
+
 _Noreturn static inline void mpi_test_fail(const char *file, int line, const char *what, double left, double right)
 {
-    int rank = -1;
-
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    fprintf(stderr, "%s:%d: rank %d, %s %s: %s (%.17g, %.17g)\n", file, line, rank, mpi_test_now, mpi_test_case, what,
-            left, right);
+    fprintf(stderr, "%s:%d: rank %d, %s %s: %s (%.17g, %.17g)\n", file, line, mpi_test_rank(MPI_COMM_WORLD),
+            mpi_test_now, mpi_test_case, what, left, right);
     fflush(stderr);
     MPI_Abort(MPI_COMM_WORLD, 1);
     abort();
@@ -69,14 +74,6 @@ _Noreturn static inline void mpi_test_fail(const char *file, int line, const cha
             mpi_test_fail(__FILE__, __LINE__, #a " ~ " #b, near_a_, near_b_);                                          \
         }                                                                                                              \
     } while (0)
-
-static inline int mpi_test_rank(MPI_Comm comm)
-{
-    int rank;
-
-    MPI_Comm_rank(comm, &rank);
-    return rank;
-}
 
 static inline int mpi_test_size(MPI_Comm comm)
 {
@@ -122,10 +119,9 @@ static inline void mpi_test_run(const mpi_test *test, MPI_Comm shape)
 static inline int mpi_test_main(int argc, char **argv)
 {
     MPI_Comm reversed, split;
-    int rank;
 
     MPI_Init(&argc, &argv);
-    rank = mpi_test_rank(MPI_COMM_WORLD);
+    const int rank = mpi_test_rank(MPI_COMM_WORLD);
     mpi_test_row = argc > 2 ? argv[2] : NULL;
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &split);
