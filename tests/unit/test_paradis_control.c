@@ -25,16 +25,9 @@ TEST(a_file_replaces_what_it_names)
 {
     eqp_paradis_control c = control_good(usual), d = eqp_paradis_control_defaults;
 
-    assert_int_equal(c.cells[0], 4);
-    assert_int_equal(c.cells[1], 3);
-    assert_near(c.max_seg, 400, 0);
-    assert_near(c.next_dt, 1e-12, 0);
-    assert_near(c.core_radius, 5, 0);
-    assert_int_equal(c.load_type, 1);
-    assert_near(c.direction[2], 1, 0);
-    assert_near(c.direction[0], 0, 0);
-    assert_near(c.stress[1], 1, 0);
-    assert_near(c.stress[2], 5e8, 0);
+    assert_true(c.cells[0] == 4 && c.cells[1] == 3 && c.max_seg == 400 && c.next_dt == 1e-12 && c.core_radius == 5);
+    assert_true(c.load_type == 1 && c.direction[2] == 1 && c.direction[0] == 0 && c.stress[1] == 1 &&
+                c.stress[2] == 5e8);
     assert_string_equal(c.mobility, "FCC_0");
     assert_string_equal(c.integrator, d.integrator);
     assert_true(isnan(c.tolerance) && isnan(c.core_energy) && isnan(c.min_seg));
@@ -167,19 +160,16 @@ TEST(other_keys_are_found)
     eqp_paradis_control c = control_good("rc = 1\nfmEnabled = 1 # on\nNAME = \"a b/c\"\nlist = [ 3 4 ]\nFMENABLED=0;\n"
                                          "xfmMPOrder = 7\nempty =\nlong = \"0123456789012345678901234567890123456789"
                                          "0123456789012345678901234567890\"\n");
+    static const char *const known[][2] = {{"fmEnabled", "0"}, {"name", "a b/c"}, {"list", "3"}, {"empty", ""}};
     char value[EQP_PARADIS_NAME] = "unchanged";
 
     assert_false(eqp_paradis_control_find(&c, "fmMPOrder", value));
     assert_false(eqp_paradis_control_find(&c, "rc", value));
     assert_string_equal(value, "unchanged");
-    assert_true(eqp_paradis_control_find(&c, "fmEnabled", value));
-    assert_string_equal(value, "0");
-    assert_true(eqp_paradis_control_find(&c, "name", value));
-    assert_string_equal(value, "a b/c");
-    assert_true(eqp_paradis_control_find(&c, "list", value));
-    assert_string_equal(value, "3");
-    assert_true(eqp_paradis_control_find(&c, "empty", value));
-    assert_string_equal(value, "");
+    for (int i = 0; i < COUNT_OF(known); i++) {
+        assert_true(eqp_paradis_control_find(&c, known[i][0], value));
+        assert_string_equal(value, known[i][1]);
+    }
     assert_true(eqp_paradis_control_find(&c, "long", value));
     assert_int_equal(strlen(value), EQP_PARADIS_NAME - 1);
     eqp_paradis_control_free(&c);
@@ -213,17 +203,15 @@ TEST(what_does_not_fit_together_is_named)
     eqp_paradis_control c = control_good("rc = 1\nmaxSeg = 390\n");
     assert_ok(eqp_paradis_control_complete(&c, box, NULL));
     /* Values that a caller has set. */
-    c.poisson = 0.5;
-    assert_refused(eqp_paradis_control_complete(&c, box, NULL));
-    c.poisson = 0.3;
-    c.cells[1] = 2;
-    assert_refused(eqp_paradis_control_complete(&c, box, NULL));
-    c.cells[1] = 3;
-    c.stress[5] = NAN;
-    assert_refused(eqp_paradis_control_complete(&c, box, NULL));
-    c.stress[5] = 0;
-    c.direction[0] = 0;
-    assert_refused(eqp_paradis_control_complete(&c, box, NULL));
+    for (int k = 0; k < 4; k++) {
+        eqp_paradis_control bad = c;
+
+        bad.poisson = k == 0 ? 0.5 : c.poisson;
+        bad.cells[1] = k == 1 ? 2 : 3;
+        bad.stress[5] = k == 2 ? (double)NAN : 0;
+        bad.direction[0] = k == 3 ? 0 : 1;
+        assert_refused(eqp_paradis_control_complete(&bad, box, NULL));
+    }
 }
 
 static void refuse(const char *text, int code, const char *says)
