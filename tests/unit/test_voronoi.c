@@ -324,26 +324,6 @@ TEST(weights_may_be_anything)
     assert_true(load[part[500]] == DBL_MAX);
 }
 
-TEST(samples_are_good_enough)
-{
-    eqp_voronoi_options options = options_of(0.02, 50, false);
-    static int all[MOST];
-
-    make_points(SPREAD, MOST);
-    balance(MOST, 4, &options);
-    memcpy(all, part, sizeof all);
-    options.sample = MOST;
-    balance(MOST, 4, &options);
-    assert_memory_equal(part, all, sizeof all);
-    options.sample = MOST - 1; /* every second one */
-    balance(MOST, 4, &options);
-    assert_int_not_equal(memcmp(part, all, sizeof all), 0);
-    assert_true(loads.imbalance < 0.1);
-    options.sample = 1;
-    balance(MOST, 4, &options);
-    assert_int_equal(loads.empty, 3);
-}
-
 static int make_sixty(void *user)
 {
     const eqp_voronoi_options options = options_of(0, 3, true);

@@ -42,23 +42,16 @@ static void find_scale(int64_t n, const double *point, eqp_voronoi *v)
     v->scale = widest > 0 ? fmin(1 / widest, DBL_MAX) : 0;
 }
 
-int64_t eqp__voronoi_stride(int64_t n, int64_t most)
-{
-    most = most < INT32_MAX ? most : INT32_MAX;
-    return n > most ? (n - 1) / most + 1 : 1;
-}
-
-static int take_sample(int64_t n, const double *point, const double *weight, int64_t stride, const eqp_voronoi *v,
-                       sample *s)
+static int take_sample(int64_t n, const double *point, const double *weight, const eqp_voronoi *v, sample *s)
 {
     double heaviest = 0;
 
-    s->n = n > 0 ? (n - 1) / stride + 1 : 0;
-    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(s->x, 3 * s->n), EQP__ARRAY(s->weight, s->n), EQP__ARRAY(s->target, v->nparts)));
-    for (int64_t i = 0; i < s->n; i++) {
-        eqp__voronoi_scaled(v, point + 3 * i * stride, s->x + 3 * i);
-        s->weight[i] = weight[i * stride];
-        heaviest = fmax(heaviest, s->weight[i]);
+    s->n = n;
+    EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(s->x, 3 * n), EQP__ARRAY(s->weight, n), EQP__ARRAY(s->target, v->nparts)));
+    for (int64_t i = 0; i < n; i++) {
+        eqp__voronoi_scaled(v, point + 3 * i, s->x + 3 * i);
+        s->weight[i] = weight[i];
+        heaviest = fmax(heaviest, weight[i]);
     }
     for (int64_t i = 0; i < s->n; i++) {
         s->weight[i] = heaviest > 0 ? s->weight[i] / heaviest : 1;
@@ -194,7 +187,7 @@ int eqp__voronoi_create(int64_t n, const double *point, const double *weight, in
 
     EQP_TRY(eqp__voronoi_open(nparts, &v));
     find_scale(n, point, v);
-    EQP_TRY(take_sample(n, point, weight, eqp__voronoi_stride(n, options->sample), v, &s));
+    EQP_TRY(take_sample(n, point, weight, v, &s));
     if (n > 0) {
         find_targets(options->share, nparts, &s);
         EQP_TRY(begin(&s, options->share, v));
@@ -233,19 +226,8 @@ typedef struct own_settings {
 /* Limit on the number of parts, so that centres and biases fit into one message. */
 #define MOST_PARTS (1 << 28)
 
-static eqp_voronoi_options how(const eqp_balance_options *options)
-{
-    eqp_voronoi_options these = eqp__voronoi_options_defaults();
-    own_settings own;
-
-    memcpy(&own, &options->settings, sizeof own);
-    these.share = options->share;
-    these.tolerance = options->imbalance_tol;
-    these.iterations = own.iterations > 0 ? own.iterations : these.iterations;
-    these.sample = own.sample > 0 ? own.sample : these.sample;
-    these.moving = own.centres == 1;
-    return these;
-}
+/* Most items that rank 0 looks at, by default. */
+#define USUAL_SAMPLE ((int64_t)1 << 18)
 
 /* Takes this rank's items of a sample of every stride-th item of all ranks. point: [n / stride + 1][3]; weight: [n /
  * stride + 1]. Returns their number. */
@@ -271,7 +253,7 @@ static int collect_sample(MPI_Comm comm, const eqp_balance_items *items, int64_t
     int code;
 
     EQP_TRY(eqp_scan_int64(comm, items->n, &before, &all));
-    stride = eqp__voronoi_stride(all, most);
+    stride = all > most ? (all - 1) / most + 1 : 1;
     code = EQP__ARRAYS(EQP__ARRAY(my_point, 3 * (items->n / stride + 1)), EQP__ARRAY(my_weight, items->n / stride + 1));
     EQP_TRY(eqp_agree(comm, code, NULL));
     EQP_TRY(eqp__collect_open(comm, &c));
@@ -287,16 +269,22 @@ done:
 static int assign_voronoi(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                           eqp_balance_result *result)
 {
-    const eqp_voronoi_options these = how(options);
+    eqp_voronoi_options these = eqp__voronoi_options_defaults();
+    own_settings own;
+    int64_t n = 0;
     double *point = NULL, *weight = NULL;
     eqp_voronoi *v = NULL;
-    int64_t n = 0;
     int rank, nranks, code;
 
     (void)result;
+    memcpy(&own, &options->settings, sizeof own);
+    these.share = options->share;
+    these.tolerance = options->imbalance_tol;
+    these.iterations = own.iterations > 0 ? own.iterations : these.iterations;
+    these.moving = own.centres == 1;
     EQP_TRY(options->nparts <= MOST_PARTS ? EQP_OK : EQP_ERR_OVERFLOW);
     EQP_TRY(eqp__comm_shape(comm, &rank, &nranks));
-    EQP_TRY(collect_sample(comm, items, these.sample, &n, &point, &weight));
+    EQP_TRY(collect_sample(comm, items, own.sample > 0 ? own.sample : USUAL_SAMPLE, &n, &point, &weight));
     code = rank == 0 ? eqp__voronoi_create(n, point, weight, options->nparts, &these, &v)
                      : eqp__voronoi_open(options->nparts, &v);
     EQP_TRY(eqp_agree(comm, code, NULL));

@@ -13,12 +13,11 @@ typedef struct eqp_voronoi_options {
     double tolerance;    /**< wanted imbalance (more/methods.h), >= 0: the search ends once it is reached */
     int64_t iterations;  /**< most searches of all points for fixed centres, >= 1 */
     bool moving;         /**< centres move to the centres of gravity of their cells; false: they stay */
-    int64_t sample;      /**< most points used, >= 1; beyond that, every k-th */
 } eqp_voronoi_options;
 
 static inline eqp_voronoi_options eqp__voronoi_options_defaults(void)
 {
-    return (eqp_voronoi_options){.tolerance = 0.02, .iterations = 200, .sample = (int64_t)1 << 18};
+    return (eqp_voronoi_options){.tolerance = 0.02, .iterations = 200};
 }
 
 /** Centres and biases. Opaque; several threads may read it. */
@@ -106,9 +105,6 @@ typedef struct eqp__cells {
 /* Sums moments of cells: sum[4 p] to sum[4 p + 2] weight x coordinates, sum[4 p + 3] weight. owner: [n * stride] the
  * cell of point i at i * stride. Returns the sum of weight x squared distance to the centre. */
 double eqp__voronoi_gravity(const eqp__cells *cells, const eqp_voronoi *v, const int *owner, int stride, double *sum);
-
-/* Stride of a sample of n points with at most `most` points, and fewer than 2^31. */
-int64_t eqp__voronoi_stride(int64_t n, int64_t most);
 
 /* Points and their cells under some biases. */
 typedef struct eqp__cells_state {
