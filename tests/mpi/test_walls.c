@@ -191,19 +191,25 @@ MPI_TEST(shares_have_the_numbers_of_the_grid)
     eqp_regions_free(regions);
 }
 
-MPI_TEST(without_items_parts_are_alike)
+/* Without items the parts are alike; with all items at one place there are walls, too. */
+MPI_TEST(parts_without_items_have_walls)
 {
     static items t;
     eqp_message message = {""};
     const eqp_balance_options options = options_of(8, &message);
     const eqp_walls_options how = in_the_cube(5);
+    const eqp_method *const tensor = eqp_method_find("tensor");
     eqp_regions *regions = NULL;
     int grid[3];
 
     make_items(comm, 0, &t);
-    CHECK_EQUAL(eqp_walls(comm, eqp_method_find("tensor"), &t.points, &options, &how, grid, &regions), EQP_OK);
+    CHECK_EQUAL(eqp_walls(comm, tensor, &t.points, &options, &how, grid, &regions), EQP_OK);
     check_boxes(regions, 8, 5);
     check_grid(regions, grid);
+    eqp_regions_free(regions);
+    make_items(comm, ITEMS, &t);
+    memset(t.x, 0, sizeof t.x);
+    CHECK_EQUAL(eqp_walls(comm, tensor, &t.points, &options, NULL, grid, &regions), EQP_OK);
     eqp_regions_free(regions);
 }
 
@@ -280,20 +286,6 @@ MPI_TEST(items_in_planes_and_lines_are_told_apart)
     }
 }
 
-MPI_TEST(one_place_has_walls)
-{
-    static items t;
-    eqp_message message = {""};
-    const eqp_balance_options options = options_of(8, &message);
-    eqp_regions *regions = NULL;
-    int grid[3];
-
-    make_items(comm, ITEMS, &t);
-    memset(t.x, 0, sizeof t.x);
-    CHECK_EQUAL(eqp_walls(comm, eqp_method_find("tensor"), &t.points, &options, NULL, grid, &regions), EQP_OK);
-    eqp_regions_free(regions);
-}
-
 /* ---- parts that a box or a ball touches ---- */
 
 /* A query and a point within its reach. */
@@ -311,6 +303,21 @@ static question ask(int k, const double *domain)
         q.high[a] = k % 3 == 1 ? q.low[a] : q.low[a] + 3.0 * uniform(k, 3 + a);
     }
     return q;
+}
+
+/* Distance of a place from the query's box; with a domain, of its nearest image. */
+static double away(const question *q, const double place[3])
+{
+    double sum = 0;
+
+    for (int a = 0; a < 3; a++) {
+        double gap = INFINITY;
+        for (int image = -10 * (q->domain != NULL); image <= 10 * (q->domain != NULL); image += 10) {
+            gap = fmin(gap, fmax(fmax(q->low[a] - place[a] - image, place[a] + image - q->high[a]), 0));
+        }
+        sum += gap * gap;
+    }
+    return sqrt(sum);
 }
 
 static void place_in(const question *q, int k, int i, double place[3])
@@ -337,19 +344,13 @@ static bool is_met(const eqp_regions *regions, const question *q, int part)
 
     CHECK_EQUAL(eqp_regions_box(regions, part, low, high), EQP_OK);
     for (int i = 0; i < PLACES; i++) {
-        double place[3], sum = 0;
+        double place[3];
         for (int a = 0; a < 3; a++) {
             const double widened = 0.3 * (high[a] - low[a]) + 0.1;
             place[a] = low[a] - widened + (high[a] - low[a] + 2 * widened) * uniform(2000 + part, 3 * i + a);
             place[a] = q->domain != NULL ? fmin(fmax(place[a], 0), 9.999) : place[a];
-            double gap = fmax(fmax(q->low[a] - place[a], place[a] - q->high[a]), 0);
-            if (q->domain != NULL) {
-                gap = fmin(gap, fmax(fmax(q->low[a] - place[a] - 10, place[a] + 10 - q->high[a]), 0));
-                gap = fmin(gap, fmax(fmax(q->low[a] - place[a] + 10, place[a] - 10 - q->high[a]), 0));
-            }
-            sum += gap * gap;
         }
-        if (sqrt(sum) <= q->reach && eqp_regions_find(regions, place) == part) {
+        if (away(q, place) <= q->reach && eqp_regions_find(regions, place) == part) {
             return true;
         }
     }
@@ -380,14 +381,12 @@ static void check_touch(const eqp_regions *regions, int nparts, int k, const dou
     for (int i = 0; i < n; i++) {
         bool found = met[part[i]] || is_met(regions, &q, part[i]);
         for (int j = 0; !found && j < MANY; j++) { /* cells extend far beyond their items */
-            double place[3], sum = 0;
+            double place[3];
             for (int a = 0; a < 3; a++) {
                 place[a] = q.low[a] - q.reach + (q.high[a] - q.low[a] + 2 * q.reach) * uniform(3000 + k, 3 * j + a);
-                const double gap = fmax(fmax(q.low[a] - place[a], place[a] - q.high[a]), 0);
-                sum += gap * gap;
                 place[a] -= domain != NULL ? 10.0 * floor(place[a] / 10.0) : 0;
             }
-            found = sqrt(sum) <= q.reach && eqp_regions_find(regions, place) == part[i];
+            found = away(&q, place) <= q.reach && eqp_regions_find(regions, place) == part[i];
         }
         *unmet += !found;
     }

@@ -90,11 +90,7 @@ static int lattice(void *user, int64_t owner, eqp_sink *sink)
     for (int j = 0; j < (slow_here() ? 1000 : 4000); j++) {
         uint64_t r = eqp_random_below(21, (uint64_t)owner, (uint64_t)j, 8);
         const double place[2] = {(double)(r % 4), (double)(r / 4)};
-        const eqp_batch batch = {.n = 1, .centroid = place};
-        int code = eqp_sink_add(sink, &batch);
-        if (code != EQP_OK) {
-            return code;
-        }
+        EQP_CHECK(eqp_sink_add(sink, &(eqp_batch){.n = 1, .centroid = place}));
     }
     return EQP_OK;
 }

@@ -15,11 +15,11 @@ struct known {
     bool *enumerated; /* [OWNERS] true for owners enumerated since it was cleared */
 };
 
-static void known_create(struct known *k)
+static struct known known_create(void)
 {
+    struct known made = {.world = world_create(OWNERS, slow_here() ? 20 : 40)}, *const k = &made;
     struct world *w = &k->world;
 
-    *w = world_create(OWNERS, slow_here() ? 20 : 40);
     w->weighted = true;
     k->count = calloc(OWNERS, sizeof *k->count);
     k->weight = calloc(OWNERS, sizeof *k->weight);
@@ -37,6 +37,7 @@ static void known_create(struct known *k)
     }
     const eqp_units_options options = eqp_units_options_defaults();
     assert_ok(eqp_owners_weigh(OWNERS, w->id, NULL, world_enumerate, w, &options, k->count, k->weight));
+    return made;
 }
 
 static void known_free(struct known *k)
@@ -88,9 +89,8 @@ static void assert_units_equal(const eqp_units *a, const eqp_units *b)
 TEST(known_pins_give_what_enumerating_gives)
 {
     static const int max_pins[] = {1, 5, 64, 300};
-    struct known k;
+    FREED_BY(known_free) struct known k = known_create();
 
-    known_create(&k);
     const eqp_owner_pins pins = {k.first, k.pin};
     for (int s = 0; s < NSTRATEGIES; s++) {
         for (int64_t wanted = 4; wanted < 3000; wanted *= slow_here() ? 25 : 5) {
@@ -103,16 +103,14 @@ TEST(known_pins_give_what_enumerating_gives)
             }
         }
     }
-    known_free(&k);
 }
 
 /* Samples that leave one cell are no split, but how could one know before? */
 TEST(only_owners_heavier_than_a_unit_are_enumerated)
 {
-    struct known k;
+    FREED_BY(known_free) struct known k = known_create();
     int64_t split = 0, whole = 0;
 
-    known_create(&k);
     const eqp_owner_pins pins = {k.first, k.pin};
     for (int64_t wanted = 10; wanted < 1000; wanted *= 2) {
         eqp_units_options options = world_options(EQP_SAMPLE_STRIDE, wanted);
@@ -127,7 +125,6 @@ TEST(only_owners_heavier_than_a_unit_are_enumerated)
         }
     }
     assert_true(split > 50 && whole > 50);
-    known_free(&k);
 }
 
 /* The n-th smallest key of a list's ids without duplicates. */
@@ -150,11 +147,10 @@ static uint64_t bound_of(uint64_t seed, int64_t n, const int64_t *pin, int most)
 TEST(a_part_of_the_pins_is_enough)
 {
     enum { MAX_PINS = 8 };
-    struct known k;
+    FREED_BY(known_free) struct known k = known_create();
     eqp_units_options options = world_options(EQP_SAMPLE_STRIDE, 30);
     HEAP int64_t *first = calloc(OWNERS + 1, sizeof *first);
 
-    known_create(&k);
     HEAP int64_t *pin = calloc((size_t)k.first[OWNERS], sizeof *pin);
     assert_true(first && pin);
     options.max_pins = MAX_PINS;
@@ -171,16 +167,14 @@ TEST(a_part_of_the_pins_is_enough)
     FREED(eqp_units) *all = create(&k, &(eqp_owner_pins){k.first, k.pin}, &options);
     FREED(eqp_units) *some = create(&k, &(eqp_owner_pins){first, pin}, &options);
     assert_units_equal(all, some);
-    known_free(&k);
 }
 
 TEST(negative_pins_are_none)
 {
-    struct known k;
+    FREED_BY(known_free) struct known k = known_create();
     eqp_units_options options = eqp_units_options_defaults();
     const int64_t *first, *pin;
 
-    known_create(&k);
     for (int64_t j = 0; j < k.first[OWNERS]; j++) {
         k.pin[j] = j % 2 ? -1 : INT64_MIN;
     }
@@ -191,16 +185,14 @@ TEST(negative_pins_are_none)
         const eqp_unit unit = world_unit(units, u);
         assert_true(unit.sub >= 0 || first[u + 1] - first[u] == (unit.owners < 16 ? unit.owners : 16));
     }
-    known_free(&k);
 }
 
 TEST(lists_that_are_none_are_refused)
 {
-    struct known k;
+    FREED_BY(known_free) struct known k = known_create();
     eqp_units_options options = world_options(EQP_SAMPLE_STRIDE, 10);
     eqp_units *units = NULL;
 
-    known_create(&k);
     for (int kind = 0; kind < 4; kind++) {
         int64_t first[OWNERS + 1];
         memcpy(first, k.first, sizeof first);
@@ -220,5 +212,4 @@ TEST(lists_that_are_none_are_refused)
     assert_ok(eqp_units_create_known(0, NULL, NULL, NULL, &none, enumerate, &k, &options, NULL, NULL, &units));
     assert_int_equal(eqp_units_count(units), 0);
     eqp_units_free(units);
-    known_free(&k);
 }

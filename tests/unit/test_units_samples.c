@@ -14,11 +14,7 @@ static int comb(void *user, int64_t owner, eqp_sink *sink)
     (void)owner;
     for (int j = 0; j < INTERACTIONS; j++) {
         const double x = j, weight = j % 2 ? 9 : j % 10 ? 1 : 0;
-        const eqp_batch batch = {.n = 1, .centroid = &x, .weight = &weight};
-        int code = eqp_sink_add(sink, &batch);
-        if (code != EQP_OK) {
-            return code;
-        }
+        EQP_CHECK(eqp_sink_add(sink, &(eqp_batch){.n = 1, .centroid = &x, .weight = &weight}));
     }
     return EQP_OK;
 }
@@ -126,11 +122,7 @@ static int atom(void *user, int64_t owner, eqp_sink *sink)
     for (int j = 0; j < 6000; j++) {
         const bool in_atom = j % 6 != 0;
         const double x = in_atom ? 0.5 : eqp_random_uniform(3, 0, (uint64_t)j);
-        const eqp_batch batch = {.n = 1, .centroid = &x};
-        int code = eqp_sink_add(sink, &batch);
-        if (code != EQP_OK) {
-            return code;
-        }
+        EQP_CHECK(eqp_sink_add(sink, &(eqp_batch){.n = 1, .centroid = &x}));
     }
     return EQP_OK;
 }

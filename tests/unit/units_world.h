@@ -81,10 +81,7 @@ static inline int world_enumerate(void *user, int64_t owner, eqp_sink *sink)
                            .npins = w->npins,
                            .pin = eqp_sink_wants_pins(sink) ? pin : NULL};
         w->largest = n > w->largest ? n : w->largest;
-        int code = eqp_sink_add(sink, &batch);
-        if (code != EQP_OK) {
-            return code;
-        }
+        EQP_CHECK(eqp_sink_add(sink, &batch));
     }
     return EQP_OK;
 }
