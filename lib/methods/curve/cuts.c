@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Chains-on-chains partitioning: consecutive ranges of ordered items. */
 #include "base/internal.h"
+#include "methods/frame/chain.h"
 #include "methods/frame/frame.h"
 
 #include <equipoise/more/methods.h>
@@ -48,9 +49,9 @@ static int chain_open(chain *c, int64_t n, const double *load, int nparts, const
     return sum_up(n, load, c->prefix);
 }
 
-/* Load of part p with items i to j - 1, relative to its share. Monotone in i and j, also in floating point. */
-static double range_load(const chain *c, int64_t i, int64_t j, int p)
+static double range_load(const void *of, int64_t i, int64_t j, int p)
 {
+    const chain *c = of;
     const double have = c->have ? c->have[p] : 0;
 
     return (have + (c->prefix[j] - c->prefix[i])) / eqp__share_scale(c->share, c->nparts, p);
@@ -121,58 +122,6 @@ done:
     return code;
 }
 
-/* The largest j such that part p with items i to j - 1 is within the bottleneck. */
-static int64_t reach(const chain *c, int64_t i, int p, double bottleneck)
-{
-    int64_t lo = i, hi = c->n;
-
-    while (lo < hi) {
-        int64_t mid = hi - (hi - lo) / 2;
-        if (range_load(c, i, mid, p) <= bottleneck) {
-            lo = mid;
-        } else {
-            hi = mid - 1;
-        }
-    }
-    return lo;
-}
-
-/* The smallest i such that part p with items i to j - 1 is within the bottleneck. */
-static int64_t reach_back(const chain *c, int64_t j, int p, double bottleneck)
-{
-    int64_t lo = 0, hi = j;
-
-    while (lo < hi) {
-        int64_t mid = lo + (hi - lo) / 2;
-        if (range_load(c, mid, j, p) <= bottleneck) {
-            hi = mid;
-        } else {
-            lo = mid + 1;
-        }
-    }
-    return lo;
-}
-
-/* Fills the parts greedily; true if all items fit. *value: the largest relative load if they fit, else the smallest
- * larger bottleneck that changes a range. Both are loads of actual ranges, so the bisection ends with the exact
- * optimum. */
-static int probe(const chain *c, double bottleneck, double *value)
-{
-    double largest = 0, next = INFINITY;
-    int64_t i = 0;
-
-    for (int p = 0; p < c->nparts; p++) {
-        int64_t j = reach(c, i, p, bottleneck);
-        largest = fmax(largest, range_load(c, i, j, p));
-        if (j < c->n) {
-            next = fmin(next, range_load(c, i, p == c->nparts - 1 ? c->n : j + 1, p));
-        }
-        i = j;
-    }
-    *value = i == c->n ? largest : next;
-    return i == c->n;
-}
-
 static double largest_load(const chain *c, const int64_t *first)
 {
     double largest = 0;
@@ -183,7 +132,7 @@ static double largest_load(const chain *c, const int64_t *first)
     return largest;
 }
 
-/* Exact bisection: `high` is always attained by some cut, and no cut is below `low`. */
+/* high: attained by some cut. */
 static double find_bottleneck(const chain *c, double high)
 {
     /* The mean, with a margin for the rounding of the sum of shares. */
@@ -192,19 +141,7 @@ static double find_bottleneck(const chain *c, double high)
     for (int p = 0; c->have && p < c->nparts; p++) {
         low = fmax(low, range_load(c, 0, 0, p));
     }
-
-    while (low < high) {
-        double mid = low + (high - low) / 2, value;
-        if (mid >= high) {
-            mid = low;
-        }
-        if (probe(c, mid, &value)) {
-            high = value;
-        } else {
-            low = value;
-        }
-    }
-    return high;
+    return eqp__chain_bottleneck(range_load, c, c->n, c->nparts, low, high);
 }
 
 /* Selects the cuts within the bottleneck nearest to the ideal ones, which are more even and move less when loads
@@ -215,11 +152,11 @@ static void settle(const chain *c, double bottleneck, int64_t *leftmost, int64_t
 
     leftmost[c->nparts] = c->n;
     for (int p = c->nparts - 1; p > 0; p--) {
-        leftmost[p] = reach_back(c, leftmost[p + 1], p, bottleneck);
+        leftmost[p] = eqp__chain_reach_back(range_load, c, leftmost[p + 1], p, bottleneck);
     }
     for (int p = 1; p < c->nparts; p++) {
         int64_t lo = leftmost[p] > first[p - 1] ? leftmost[p] : first[p - 1];
-        int64_t hi = reach(c, first[p - 1], p - 1, bottleneck);
+        int64_t hi = eqp__chain_reach(range_load, c, c->n, first[p - 1], p - 1, bottleneck);
         if (filled) {
             /* a single item fits into any part, so lo <= hi */
             lo = clamp(lo, first[p - 1] + 1, c->n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Walls of rectilinear parts: first quantiles, then the best walls of one axis after another (Nicol 1994). */
+#include "methods/frame/chain.h"
 #include "methods/tensor/tensor.h"
 
 #include <math.h>
@@ -37,9 +38,17 @@ static int sum_lanes(eqp__tensor *t, int k)
     return code;
 }
 
-/* Largest relative load of the parts in a slab of bins i to j - 1. It never falls with j and never grows with i. */
-static double slab_load(const eqp__tensor *t, int k, int slab, int i, int j)
+/* The slabs of an axis. */
+typedef struct slabs {
+    const eqp__tensor *t;
+    int k;
+} slabs;
+
+/* Largest relative load of the parts in a slab of bins i to j - 1. */
+static double slab_load(const void *of, int64_t i, int64_t j, int slab)
 {
+    const eqp__tensor *t = ((const slabs *)of)->t;
+    const int k = ((const slabs *)of)->k;
     const int64_t lanes = eqp__tensor_lanes(t, k);
     const double *low = t->sum + i * lanes, *high = t->sum + j * lanes;
     double most = 0;
@@ -51,65 +60,13 @@ static double slab_load(const eqp__tensor *t, int k, int slab, int i, int j)
     return most;
 }
 
-/* The last end of a slab that begins with bin i and stays within the bottleneck. */
-static int reach(const eqp__tensor *t, int k, int slab, int i, double bottleneck)
+static double measure(const slabs *s)
 {
-    int low = i, high = t->nbins[k];
-
-    while (low < high) {
-        const int middle = high - (high - low) / 2;
-        if (slab_load(t, k, slab, i, middle) <= bottleneck) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
-}
-
-/* The first bin of a slab that ends at j and stays within the bottleneck. */
-static int reach_back(const eqp__tensor *t, int k, int slab, int j, double bottleneck)
-{
-    int low = 0, high = j;
-
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (slab_load(t, k, slab, middle, j) <= bottleneck) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
-}
-
-/* Fills the slabs greedily; returns true if all bins fit. Then *value is the largest relative load reached, else the
- * smallest load above the bottleneck with which a slab would end later. Both are loads of real slabs, so the bisection
- * ends at an exact value. */
-static bool probe(const eqp__tensor *t, int k, double bottleneck, double *value)
-{
-    const int last = t->grid[k] - 1, n = t->nbins[k];
-    double largest = 0, next = INFINITY;
-    int i = 0;
-
-    for (int s = 0; s <= last; s++) {
-        const int j = reach(t, k, s, i, bottleneck);
-        largest = fmax(largest, slab_load(t, k, s, i, j));
-        if (j < n) {
-            next = fmin(next, slab_load(t, k, s, i, s == last ? n : j + 1));
-        }
-        i = j;
-    }
-    *value = i == n ? largest : next;
-    return i == n;
-}
-
-static double measure(const eqp__tensor *t, int k)
-{
+    const int *first = s->t->first[s->k];
     double most = 0;
 
-    for (int s = 0; s < t->grid[k]; s++) {
-        most = fmax(most, slab_load(t, k, s, t->first[k][s], t->first[k][s + 1]));
+    for (int p = 0; p < s->t->grid[s->k]; p++) {
+        most = fmax(most, slab_load(s, first[p], first[p + 1], p));
     }
     return most;
 }
@@ -125,22 +82,17 @@ static void number_bins(eqp__tensor *t, int k)
 
 double eqp__tensor_place(eqp__tensor *t, int k)
 {
-    double low = 0, high = measure(t, k), value;
+    const slabs of = {t, k};
+    const int n = t->nbins[k];
+    const double high = eqp__chain_bottleneck(slab_load, &of, n, t->grid[k], 0, measure(&of));
     int *first = t->first[k], *back = t->back;
 
-    while (low < high) {
-        if (probe(t, k, low + (high - low) / 2, &value)) {
-            high = value;
-        } else {
-            low = value;
-        }
-    }
-    back[t->grid[k]] = t->nbins[k];
+    back[t->grid[k]] = n;
     for (int s = t->grid[k] - 1; s > 0; s--) {
-        back[s] = reach_back(t, k, s, back[s + 1], high);
+        back[s] = (int)eqp__chain_reach_back(slab_load, &of, back[s + 1], s, high);
     }
     for (int s = 1; s < t->grid[k]; s++) {
-        const int most = reach(t, k, s - 1, first[s - 1], high);
+        const int most = (int)eqp__chain_reach(slab_load, &of, n, first[s - 1], s - 1, high);
         first[s] = first[s] < back[s] ? back[s] : first[s] > most ? most : first[s];
         first[s] = first[s] < first[s - 1] ? first[s - 1] : first[s];
     }
