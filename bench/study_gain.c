@@ -246,7 +246,7 @@ static gain_choice ask(world *w, const gain_case *c)
     int64_t steps = c->steps < MOST_STEPS ? c->steps : MOST_STEPS, converged = 0;
 
     options.steps = steps;
-    bench_check(eqp__part_graph_create(&w->e, w->nparts, NULL, &graph), NULL);
+    bench_check(eqp__part_graph_create(&w->e, w->nparts, &graph), NULL);
     bench_check(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &converged), NULL);
     eqp__part_graph_free(graph);
     return choose(c, converged < steps ? converged : steps, load_max, moved_max);

@@ -8,15 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct eqp_part_graph {
-    int nparts;
-    double *load, *measured; /* measured: NULL without measurements */
-    int64_t *elements, *first;
-    int *neighbour;
-    int64_t *channels;
-    double *weight;
-};
-
 typedef struct link {
     int part;
     int64_t channels;
@@ -38,7 +29,7 @@ static bool has_edges(const eqp_elements *e)
     return e->n > 0 && e->edge_first != NULL;
 }
 
-static int open_making(const eqp_elements *e, int nparts, const double *measured, making *m)
+static int open_making(const eqp_elements *e, int nparts, making *m)
 {
     eqp_part_graph *g;
 
@@ -47,11 +38,7 @@ static int open_making(const eqp_elements *e, int nparts, const double *measured
     g = m->graph;
     g->nparts = nparts;
     EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(g->load, nparts), EQP__ARRAY(g->elements, nparts),
-                           EQP__ARRAY(g->first, (int64_t)nparts + 1)));
-    if (measured != NULL) {
-        EQP__CHECK(eqp_array_create(&g->measured, nparts, sizeof *g->measured));
-        memcpy(g->measured, measured, (size_t)nparts * sizeof *measured);
-    }
+                           EQP__ARRAY(g->neighbour_first, (int64_t)nparts + 1)));
     EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(m->member_first, (int64_t)nparts + 1), EQP__ARRAY(m->member, e->n),
                            EQP__ARRAY(m->slot, nparts)));
     for (int p = 0; p < nparts; p++) {
@@ -121,13 +108,13 @@ static int link_part(making *m, int p)
     for (int64_t k = begin; k < m->nlinks; k++) {
         m->slot[m->links[k].part] = -1;
     }
-    m->graph->first[p + 1] = m->nlinks;
+    m->graph->neighbour_first[p + 1] = m->nlinks;
     return EQP_OK;
 }
 
 static int64_t find_link(const making *m, int from, int to)
 {
-    int64_t low = m->graph->first[from], high = m->graph->first[from + 1];
+    int64_t low = m->graph->neighbour_first[from], high = m->graph->neighbour_first[from + 1];
 
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
@@ -137,7 +124,7 @@ static int64_t find_link(const making *m, int from, int to)
             high = middle;
         }
     }
-    return low < m->graph->first[from + 1] && m->links[low].part == to ? low : -1;
+    return low < m->graph->neighbour_first[from + 1] && m->links[low].part == to ? low : -1;
 }
 
 /* The two sides sum the same weights in different orders; both take the lower part's sum. */
@@ -147,7 +134,7 @@ static int match_links(making *m)
     int64_t matched = 0;
 
     for (int p = 0; p < g->nparts; p++) {
-        for (int64_t k = g->first[p]; k < g->first[p + 1]; k++) {
+        for (int64_t k = g->neighbour_first[p]; k < g->neighbour_first[p + 1]; k++) {
             if (m->links[k].part > p) {
                 const int64_t back = find_link(m, m->links[k].part, p);
                 EQP__FAIL_IF(back < 0 || m->links[back].channels != m->links[k].channels, EQP_ERR_DATA);
@@ -164,21 +151,21 @@ static int keep_links(const making *m)
     eqp_part_graph *g = m->graph;
 
     EQP__CHECK(EQP__ARRAYS(EQP__ARRAY(g->neighbour, m->nlinks), EQP__ARRAY(g->channels, m->nlinks),
-                           EQP__ARRAY(g->weight, m->nlinks)));
+                           EQP__ARRAY(g->channel_weight, m->nlinks)));
     for (int64_t k = 0; k < m->nlinks; k++) {
         g->neighbour[k] = m->links[k].part;
         g->channels[k] = m->links[k].channels;
-        g->weight[k] = m->links[k].weight;
+        g->channel_weight[k] = m->links[k].weight;
     }
     return EQP_OK;
 }
 
-int eqp__part_graph_create(const eqp_elements *elements, int nparts, const double *measured, eqp_part_graph **graph)
+int eqp__part_graph_create(const eqp_elements *elements, int nparts, eqp_part_graph **graph)
 {
     making m = {.elements = elements};
     int code;
 
-    EQP_TRY(open_making(elements, nparts, measured, &m));
+    EQP_TRY(open_making(elements, nparts, &m));
     EQP_TRY(sum_elements(&m));
     for (int p = 0; p < nparts && has_edges(elements); p++) {
         EQP_TRY(link_part(&m, p));
@@ -193,26 +180,11 @@ done:
     return code;
 }
 
-eqp_part_graph_view eqp__part_graph_arrays(const eqp_part_graph *graph)
-{
-    if (graph == NULL) {
-        return (eqp_part_graph_view){0};
-    }
-    return (eqp_part_graph_view){.nparts = graph->nparts,
-                                 .load = graph->load,
-                                 .elements = graph->elements,
-                                 .measured = graph->measured,
-                                 .neighbour_first = graph->first,
-                                 .neighbour = graph->neighbour,
-                                 .channels = graph->channels,
-                                 .channel_weight = graph->weight};
-}
-
 void eqp__part_graph_free(eqp_part_graph *graph)
 {
     if (graph == NULL) {
         return;
     }
-    EQP__FREE(graph->load, graph->measured, graph->elements, graph->first, graph->neighbour, graph->channels,
-              graph->weight, graph);
+    EQP__FREE(graph->load, graph->elements, graph->neighbour_first, graph->neighbour, graph->channels,
+              graph->channel_weight, graph);
 }

@@ -17,32 +17,25 @@ typedef struct eqp_elements {
     const double *edge_weight; /**< [edge_first[n]] finite, >= 0; NULL: 1 each */
 } eqp_elements;
 
-typedef struct eqp_part_graph eqp_part_graph;
-
-/** The arrays of a graph of parts (borrowed from it). The neighbours of part p are neighbour[k] for k from
- * neighbour_first[p] to neighbour_first[p + 1] - 1, ascending. Each of two neighbours lists the other with the same
- * channels and weight. */
-typedef struct eqp_part_graph_view {
-    int nparts;                     /**< parts */
-    const double *load;             /**< [nparts] expected work of the part's elements */
-    const int64_t *elements;        /**< [nparts] number of its elements */
-    const double *measured;         /**< [nparts] its measured load; NULL: not given */
-    const int64_t *neighbour_first; /**< [nparts + 1] into the arrays below */
-    const int *neighbour;           /**< other part */
-    const int64_t *channels;        /**< edges between the two parts */
-    const double *channel_weight;   /**< sum of their weights */
-} eqp_part_graph_view;
+/** The graph of parts. The neighbours of part p are neighbour[k] for k from neighbour_first[p] to
+ * neighbour_first[p + 1] - 1, ascending. Each of two neighbours lists the other with the same channels and weight. */
+typedef struct eqp_part_graph {
+    int nparts;               /**< parts */
+    double *load;             /**< [nparts] expected work of the part's elements */
+    int64_t *elements;        /**< [nparts] number of its elements */
+    int64_t *neighbour_first; /**< [nparts + 1] into the arrays below */
+    int *neighbour;           /**< other part */
+    int64_t *channels;        /**< edges between the two parts */
+    double *channel_weight;   /**< sum of their weights */
+} eqp_part_graph;
 
 /** Builds the graph of parts. Local, O(n + edges + nparts + m log m) for m pairs of neighbours, deterministic.
  * \param[in]  elements  (borrowed for the call)
  * \param[in]  nparts    >= 1
- * \param[in]  measured  [nparts] measured loads, finite, >= 0, in any unit, or NULL: none (copied)
  * \param[out] graph     owned by the caller: eqp__part_graph_free(); unchanged on error
  * \return EQP_OK; EQP_ERR_DATA if two parts list different numbers of channels to each other, since an edge is then
  *         listed at only one end; EQP_ERR_OVERFLOW for loads without a finite sum; EQP_ERR_MEMORY */
-int eqp__part_graph_create(const eqp_elements *elements, int nparts, const double *measured, eqp_part_graph **graph);
-
-eqp_part_graph_view eqp__part_graph_arrays(const eqp_part_graph *graph);
+int eqp__part_graph_create(const eqp_elements *elements, int nparts, eqp_part_graph **graph);
 
 void eqp__part_graph_free(eqp_part_graph *graph);
 

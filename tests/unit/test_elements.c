@@ -41,7 +41,7 @@ static void set_edges(int64_t n, int npairs, const pair *pairs)
     w.e = (eqp_elements){n, w.weight, w.part, w.first, w.edge, w.edge_weight};
 }
 
-/* Process 0 in figure 3.1 of the thesis: 7 elements with work 16, measured 11, and 4 channels of weight 6 to process
+/* Process 0 in figure 3.1 of the thesis: 7 elements with work 16, and 4 channels of weight 6 to process
  * 1. */
 TEST(figure_3_1_of_the_thesis)
 {
@@ -49,18 +49,16 @@ TEST(figure_3_1_of_the_thesis)
     static const int part[] = {0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2};
     static const pair pairs[] = {{0, 1, 1}, {1, 2, 2}, {2, 3, 1}, {3, 4, 4}, {4, 5, 1}, {5, 6, 1}, {3, 7, 2},
                                  {4, 7, 1}, {4, 8, 2}, {5, 9, 1}, {7, 8, 3}, {8, 9, 1}, {9, 10, 7}};
-    static const double measured[] = {11, 4, 6};
     eqp_part_graph *graph = NULL;
 
     memcpy(w.weight, weight, sizeof weight);
     memcpy(w.part, part, sizeof part);
     set_edges(11, 13, pairs);
-    assert_ok(eqp__part_graph_create(&w.e, 3, measured, &graph));
-    const eqp_part_graph_view g = eqp__part_graph_arrays(graph);
+    assert_ok(eqp__part_graph_create(&w.e, 3, &graph));
+    const eqp_part_graph g = *graph;
     assert_int_equal(g.nparts, 3);
     assert_true(g.elements[0] == 7 && g.elements[1] == 3 && g.elements[2] == 1);
     assert_true(g.load[0] == 16 && g.load[1] == 5 && g.load[2] == 5);
-    assert_true(g.measured[0] == 11 && g.measured[2] == 6);
     assert_true(g.neighbour_first[1] == 1 && g.neighbour_first[2] == 3 && g.neighbour_first[3] == 4);
     assert_true(g.neighbour[0] == 1 && g.channels[0] == 4 && g.channel_weight[0] == 6);
     assert_true(g.neighbour[1] == 0 && g.channels[1] == 4 && g.channel_weight[1] == 6);
@@ -86,7 +84,7 @@ static void make_random(int64_t n, int nparts, uint64_t seed)
 }
 
 /* The link of a pair of parts; zeros if there is none. */
-static int64_t channels_of(const eqp_part_graph_view *g, int p, int q, double *weight)
+static int64_t channels_of(const eqp_part_graph *g, int p, int q, double *weight)
 {
     int64_t found = 0;
 
@@ -101,7 +99,7 @@ static int64_t channels_of(const eqp_part_graph_view *g, int p, int q, double *w
     return found;
 }
 
-static void check_pair(const eqp_part_graph_view *g, int p, int q)
+static void check_pair(const eqp_part_graph *g, int p, int q)
 {
     double weight, back, sum = 0;
     int64_t count = 0;
@@ -129,9 +127,8 @@ TEST(sums_are_those_of_the_elements)
         eqp_part_graph *graph = NULL;
 
         make_random(c < 6 ? 6 : 60, nparts, (uint64_t)c);
-        assert_ok(eqp__part_graph_create(&w.e, nparts, NULL, &graph));
-        const eqp_part_graph_view g = eqp__part_graph_arrays(graph);
-        assert_null(g.measured);
+        assert_ok(eqp__part_graph_create(&w.e, nparts, &graph));
+        const eqp_part_graph g = *graph;
         for (int64_t i = 0; i < w.e.n; i++) {
             load[w.part[i]] += w.weight[i];
             elements[w.part[i]]++;
@@ -157,25 +154,25 @@ TEST(weights_and_edges_may_be_left_out)
     set_edges(3, 4, chain);
     w.e.weight = NULL;
     w.e.edge_weight = NULL;
-    assert_ok(eqp__part_graph_create(&w.e, 3, NULL, &graph));
-    eqp_part_graph_view g = eqp__part_graph_arrays(graph);
+    assert_ok(eqp__part_graph_create(&w.e, 3, &graph));
+    eqp_part_graph g = *graph;
     assert_true(g.load[0] == 2 && g.load[1] == 0 && g.load[2] == 1);
     assert_true(g.neighbour_first[1] == 1 && g.neighbour_first[2] == 1 && g.neighbour_first[3] == 2);
     assert_true(g.channels[0] == 2 && g.channel_weight[0] == 2);
     eqp__part_graph_free(graph);
     w.e.edge_first = NULL;
-    assert_ok(eqp__part_graph_create(&w.e, 3, NULL, &graph));
-    assert_true(eqp__part_graph_arrays(graph).neighbour_first[3] == 0);
+    assert_ok(eqp__part_graph_create(&w.e, 3, &graph));
+    assert_true(graph->neighbour_first[3] == 0);
     eqp__part_graph_free(graph);
-    assert_ok(eqp__part_graph_create(&(eqp_elements){0}, 2, NULL, &graph));
-    assert_true(eqp__part_graph_arrays(graph).elements[1] == 0);
+    assert_ok(eqp__part_graph_create(&(eqp_elements){0}, 2, &graph));
+    assert_true(graph->elements[1] == 0);
     eqp__part_graph_free(graph);
 }
 
 static int code_of(int nparts)
 {
     eqp_part_graph *graph = NULL;
-    const int code = eqp__part_graph_create(&w.e, nparts, NULL, &graph);
+    const int code = eqp__part_graph_create(&w.e, nparts, &graph);
 
     assert_true(code == EQP_OK || graph == NULL);
     eqp__part_graph_free(graph);
@@ -206,13 +203,11 @@ TEST(unmatched_edges_and_infinite_loads_are_refused)
 
 TEST(every_allocation_may_fail)
 {
-    const double measured[MOST_PARTS] = {1};
-
     SKIP_IF(!failing_malloc_works);
     make_random(40, MOST_PARTS, 3);
     eqp_part_graph *graph = NULL;
     int code;
-    for (int64_t k = 0; FAILING_MALLOC(k, code = eqp__part_graph_create(&w.e, MOST_PARTS, measured, &graph)); k++) {
+    for (int64_t k = 0; FAILING_MALLOC(k, code = eqp__part_graph_create(&w.e, MOST_PARTS, &graph)); k++) {
         assert_int_equal(code, EQP_ERR_MEMORY);
         assert_null(graph);
     }

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-double eqp__diffusion_stable(const eqp_part_graph_view *graph)
+double eqp__diffusion_stable(const eqp_part_graph *graph)
 {
     int64_t most = 0;
 
@@ -22,7 +22,7 @@ double eqp__diffusion_stable(const eqp_part_graph_view *graph)
     return 1.0 / (double)(most + 1);
 }
 
-int eqp__diffusion_open(const eqp_part_graph_view *graph, const double *load, double gamma, const double *share,
+int eqp__diffusion_open(const eqp_part_graph *graph, const double *load, double gamma, const double *share,
                         eqp__diffusion *d)
 {
     const int nparts = graph->nparts;
@@ -66,7 +66,7 @@ double eqp__diffusion_imbalance(const eqp__diffusion *d)
 
 void eqp__diffusion_step(eqp__diffusion *d, double *flow)
 {
-    const eqp_part_graph_view *g = &d->graph;
+    const eqp_part_graph *g = &d->graph;
 
     for (int p = 0; p < g->nparts; p++) {
         d->relative[p] = d->load[p] / d->scale[p];
@@ -93,7 +93,7 @@ typedef struct crowd {
 /* One step of loads and elements. Returns the most elements that a part receives. */
 static double step_with_elements(eqp__diffusion *d, crowd *c)
 {
-    const eqp_part_graph_view *g = &d->graph;
+    const eqp_part_graph *g = &d->graph;
     double most = 0.0;
 
     c->rests = true;
@@ -139,14 +139,13 @@ static int64_t simulate(eqp__diffusion *d, crowd *c, const eqp_diffusion_options
 int eqp__diffusion_simulate(const eqp_part_graph *graph, const eqp_diffusion_options *options, double *load_max,
                             double *moved_max, int64_t *convergence_steps)
 {
-    const eqp_part_graph_view view = eqp__part_graph_arrays(graph);
+    const eqp_part_graph view = *graph;
     eqp__diffusion d = {.scale = NULL};
     crowd c = {.elements = NULL};
     int code;
 
-    EQP_TRY(eqp__diffusion_open(&view, view.measured != NULL ? view.measured : view.load,
-                                options->gamma > 0.0 ? options->gamma : eqp__diffusion_stable(&view), options->share,
-                                &d));
+    EQP_TRY(eqp__diffusion_open(&view, view.load, options->gamma > 0.0 ? options->gamma : eqp__diffusion_stable(&view),
+                                options->share, &d));
     EQP_TRY(EQP__ARRAYS(EQP__ARRAY(c.elements, view.nparts), EQP__ARRAY(c.per_load, view.nparts)));
     for (int p = 0; p < view.nparts; p++) {
         c.elements[p] = (double)view.elements[p];

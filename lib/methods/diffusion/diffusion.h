@@ -20,11 +20,10 @@ static inline eqp_diffusion_options eqp__diffusion_options_defaults(void)
     return (eqp_diffusion_options){.threshold = 0.02, .steps = 1000};
 }
 
-/** Simulates diffusion on a graph of parts, for Pearce's eq. 3.6. Loads are the measured ones if the graph has them,
- * else the expected ones; elements follow the load, each with the mean load of the part that it leaves.
- * Imbalance is the largest load / (nparts x share) over the mean load, - 1; with equal shares max / mean - 1. It never
- * grows from step to step, and the sums of loads and of elements are conserved. Local, O(steps (nparts + pairs of
- * neighbours)), deterministic.
+/** Simulates diffusion on a graph of parts, for Pearce's eq. 3.6. Elements follow the load, each with the mean load of
+ * the part that it leaves. Imbalance is the largest load / (nparts x share) over the mean load, - 1; with equal shares
+ * max / mean - 1. It never grows from step to step, and the sums of loads and of elements are conserved. Local, O(steps
+ * (nparts + pairs of neighbours)), deterministic.
  * \param[in]  options            gamma at most 1 / (d + 1) (borrowed)
  * \param[out] load_max           [steps] largest load / (nparts x share) after each step
  * \param[out] moved_max          [steps] most elements that a part receives in each step
@@ -52,7 +51,7 @@ int eqp__diffusion_simulate(const eqp_part_graph *graph, const eqp_diffusion_opt
 int eqp__diffusion_move(const eqp_elements *elements, int nparts, const eqp_diffusion_options *options, int *part);
 
 typedef struct eqp__diffusion {
-    eqp_part_graph_view graph;
+    eqp_part_graph graph;
     double mean;      /* of the loads */
     double *scale;    /* [nparts] share times nparts */
     double *load;     /* [nparts] present load */
@@ -61,10 +60,10 @@ typedef struct eqp__diffusion {
 } eqp__diffusion;
 
 /* Largest gamma for which every new load is a mean of old loads. */
-double eqp__diffusion_stable(const eqp_part_graph_view *graph);
+double eqp__diffusion_stable(const eqp_part_graph *graph);
 
 /* Starts from loads [nparts] (copied). The caller closes it even on error. */
-int eqp__diffusion_open(const eqp_part_graph_view *graph, const double *load, double gamma, const double *share,
+int eqp__diffusion_open(const eqp_part_graph *graph, const double *load, double gamma, const double *share,
                         eqp__diffusion *d);
 
 void eqp__diffusion_close(eqp__diffusion *d);

@@ -27,10 +27,10 @@ typedef struct list {
 
 typedef struct mover {
     const eqp_elements *e;
-    int *part;                 /* [n] present parts */
-    eqp_part_graph_view graph; /* of the round */
-    eqp__diffusion state;      /* simulated loads */
-    double *load;              /* [nparts] present load of the elements */
+    int *part;              /* [n] present parts */
+    eqp_part_graph graph;   /* of the round */
+    eqp__diffusion state;   /* simulated loads */
+    double *load;           /* [nparts] present load of the elements */
     double largest, wanted; /* largest load / scale at the beginning of the round, and the one simulated for its end */
     int64_t *count;         /* [nparts] present number of elements */
     double *left;           /* [links] load still to receive over a link; < 0: to give */
@@ -259,8 +259,8 @@ static int do_round(mover *m, int nparts, const eqp_diffusion_options *o, int64_
 
     m->state = (eqp__diffusion){.scale = NULL};
     m->left = NULL;
-    EQP_TRY(eqp__part_graph_create(&here, nparts, NULL, &graph));
-    m->graph = eqp__part_graph_arrays(graph);
+    EQP_TRY(eqp__part_graph_create(&here, nparts, &graph));
+    m->graph = *graph;
     stable = eqp__diffusion_stable(&m->graph);
     EQP_TRY(eqp__diffusion_open(&m->graph, m->graph.load, o->gamma > 0.0 ? fmin(o->gamma, stable) : stable, o->share,
                                 &m->state));
