@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Every near pair of segments is computed once: the number of pairs matches a count by the definition and the forces
-# match one rank, for every exchange plan and every way to share work, at the start and after steps that change the
-# network.
+# match one rank, for every method, exchange plan and way to share work, at the start and after steps that change the
+# network. The report and the table of a run are complete.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 network=(--generate 'chains:n=6,box=6000,maxseg=500' --cells 5 --r-tol 20 --rann 60 --stress '0,0,0,5e8,5e8,0' --quiet)
@@ -95,6 +95,68 @@ done <<END
 3 bisection --rebalance 1 --schedule awf-c
 3 interaction --sample-strategy random --rebalance 3
 END
+
+# Every method on four ranks.
+expect 1 --balance help
+cp out methods
+[ "$(head -n 1 methods | cut -c 1-6)" = method ] || fail "--balance help does not begin with a head: $(cat methods)"
+methods=$(sed -n '3,$s/ .*//p' methods)
+for method in none count sfc rcb interaction sectioning bisection; do
+    [ "$(echo "$methods" | grep -cx "$method")" -eq 1 ] || fail "--balance help does not list $method once"
+done
+scene=(--generate 'chains:n=14,box=11000,corners=8' --cells '3,3,3' --stress '0,0,2e9,0,0,0' --r-tol 10 --rann 100 --dt 1e-10)
+expect 1 "${scene[@]}" --steps 6 --quiet --forces one.hdf5 --report one
+for method in $methods 'sfc repair'; do
+    read -r word policy <<<"$method"
+    expect 4 "${scene[@]}" --steps 6 --quiet --costs nominal --imbalance-tol 0.01 --balance "$word" --rebalance "${policy:-2}" \
+        --forces forces.hdf5 --report "${policy:-$word}"
+    check "${policy:-$word}" 1e-5
+done
+grep -q '"action": *"repair"' repair/report.json || fail "no map was repaired"
+
+python3 - $methods <<'END' || fail "reports"
+import csv, json, sys
+for method in sys.argv[1:]:
+    report = json.load(open(f"{method}/report.json"))
+    assert sum(report["interactions_by_kind"].values()) == report["interactions"] == report["steps"][-1]["interactions"]
+    assert report["interactions_by_kind"].keys() <= report["cost_seconds_by_kind"].keys()
+    assert [step["step"] for step in report["steps"]] == list(range(7)), method
+    assert 0 <= report["regret"] < 1 and report["regret_best_seconds"] <= report["regret_run_seconds"], method
+    for step in report["steps"]:
+        assert step["method"] == method
+        assert step["force_seconds_max"] >= step["force_seconds_mean"] > 0
+        assert step["ghosts_total"] >= step["ghosts_max"] > 0 and step["bytes_sent"] > 0, (method, step)
+    if method != "none":
+        assert sum(step["rebalanced"] for step in report["steps"]) >= 2, method
+        assert sum(step["migrated"] for step in report["steps"]) > 0, method
+    rows = list(csv.DictReader(open(f"{method}/loads.csv")))
+    assert [(int(row["step"]), int(row["rank"])) for row in rows] == [(s, r) for s in range(7) for r in range(4)]
+    for step in report["steps"]:
+        mine = [row for row in rows if int(row["step"]) == step["step"]]
+        assert sum(int(row["interactions"]) for row in mine) == step["interactions"], (method, step["step"])
+        assert sum(int(row["particles"]) for row in mine) == step["nodes"], (method, step["step"])
+        load = [float(row["load"]) for row in mine]
+        assert abs(max(load) / (sum(load) / 4) - 1 - step["imbalance_measured"]) < 1e-6
+END
+
+expect 4 "${scene[@]}" --steps 2 --report said
+head -n 1 out | grep -q '^dislocation .*336 nodes (generated chains) on 4 ranks, --balance auto, 3 x 3 x 3 cells$' ||
+    fail "first line: $(head -n 1 out)"
+[ "$(grep -c '^ *[0-2]  ' out)" -eq 3 ] || fail "three steps are not three lines: $(cat out)"
+for word in rebalanced measured pairs nodes strain stress; do
+    sed -n 3p out | grep -q "$word" || fail "no column $word: $(sed -n 3p out)"
+done
+last=$(python3 -c 'import json; s = json.load(open("said/report.json"))["steps"][-1]; print(s["interactions"], s["parallel_pairs"])')
+grep -q "^${last% *} segment pairs .* ${last#* } of them near-parallel" out ||
+    fail "the table disagrees with the report: $(cat out)"
+[ ! -s err ] || fail "on stderr: $(cat err)"
+expect 4 "${scene[@]}" --steps 2 --quiet
+[ ! -s out ] && [ ! -s err ] || fail "--quiet is not: $(cat out err)"
+expect 1 "${scene[@]}" --steps 2 --progress
+grep -q '2/2\|100' err || fail "no progress on stderr: $(cat err)"
+mv out alone
+expect 1 "${scene[@]}" --steps 2
+[ "$(wc -l <alone)" -eq "$(wc -l <out)" ] || fail "--progress changes the table"
 
 # No rank holds all nodes, or all segments including its ghosts.
 expect 7 --generate chains:n=60,box=20000,maxseg=600 --steps 0 --cells 10 --balance sfc --quiet --report large

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A run resumes from a numbered snapshot as if never stopped; from what a signal leaves: side_by_side.py. Written files can
+# A run resumes from a numbered snapshot as if never stopped; from what a signal leaves: side_by_side.sh. Written files can
 # be read again: ParaDiS files, packed and in several segments, and ParaView files.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
