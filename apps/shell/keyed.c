@@ -114,16 +114,6 @@ void app_keyed_text(app_keyed *keyed, const char *key, const char **value)
     *value = text ? text : *value;
 }
 
-void app_keyed_choice(app_keyed *keyed, const char *key, const char *choices, int *value)
-{
-    const char *text = take(keyed, key);
-    eqp_message message;
-
-    if (text) {
-        note(keyed, key, eqp_read_choice(text, choices, value, &message), &message);
-    }
-}
-
 int app_keyed_end(app_keyed *keyed, eqp_message *message)
 {
     int code = keyed->code;

@@ -146,7 +146,6 @@ int app_keyed_parse(const char *text, app_keyed *keyed, eqp_message *message);
 void app_keyed_int(app_keyed *keyed, const char *key, int64_t low, int64_t high, int64_t *value);
 void app_keyed_real(app_keyed *keyed, const char *key, double low, bool open_low, double high, double *value);
 void app_keyed_text(app_keyed *keyed, const char *key, const char **value); /* borrowed until the end */
-void app_keyed_choice(app_keyed *keyed, const char *key, const char *choices, int *value);
 
 /* Frees it. EQP_OK, the code of the first mistake, or EQP_ERR_ARGUMENT for a key that no call has taken, with "key:
  * reason" in the message. */

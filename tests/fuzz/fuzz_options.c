@@ -52,18 +52,18 @@ static void parse_keyed(const char *text)
 {
     app_keyed keyed;
     eqp_message message = {""};
-    int64_t n = 5;
+    int64_t n = 5, seed = 1;
     double x = 0.5;
-    int kind = 1, code = app_keyed_parse(text, &keyed, &message);
+    int code = app_keyed_parse(text, &keyed, &message);
 
     if (code == EQP_OK) {
         fuzz_require(keyed.n >= 0 && keyed.n <= APP_KEYED_MAX && keyed.kind);
         app_keyed_int(&keyed, "n", 1, 1000, &n);
         app_keyed_real(&keyed, "x", 0, true, 1, &x);
-        app_keyed_choice(&keyed, "seed", "1|2|3", &kind);
+        app_keyed_int(&keyed, "seed", 1, 3, &seed);
         code = app_keyed_end(&keyed, &message);
     }
-    fuzz_require(n >= 1 && n <= 1000 && x > 0 && x <= 1 && kind >= 0 && kind < 3);
+    fuzz_require(n >= 1 && n <= 1000 && x > 0 && x <= 1 && seed >= 1 && seed <= 3);
     if (code != EQP_OK) {
         fuzz_require(code == EQP_ERR_ARGUMENT);
         fuzz_require_line(&message);
