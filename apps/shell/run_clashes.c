@@ -82,19 +82,13 @@ static bool is_device(const char *path)
 /* True if two paths lead to one file, existing (links included) or new. Devices such as /dev/null do not count. */
 static bool same_file(const char *a, const char *b)
 {
-    char *end_a = end_of(a), *end_b = end_of(b);
-    char *folder_a = end_a != NULL ? app__folder_of(end_a) : NULL,
-         *folder_b = end_b != NULL ? app__folder_of(end_b) : NULL;
-    bool same = app_same_inode(a, b);
+    APP_FREED char *end_a = end_of(a), *end_b = end_of(b);
+    APP_FREED char *folder_a = end_a != NULL ? app__folder_of(end_a) : NULL,
+                   *folder_b = end_b != NULL ? app__folder_of(end_b) : NULL;
 
-    if (folder_a != NULL && folder_b != NULL && strcmp(name_of(end_a), name_of(end_b)) == 0) {
-        same = same || app_same_inode(folder_a, folder_b);
-    }
-    free(folder_a);
-    free(folder_b);
-    free(end_a);
-    free(end_b);
-    return same && !is_device(a);
+    return !is_device(a) && (app_same_inode(a, b) ||
+                             (folder_a != NULL && folder_b != NULL && strcmp(name_of(end_a), name_of(end_b)) == 0 &&
+                              app_same_inode(folder_a, folder_b)));
 }
 
 static bool is_link(const char *path)
@@ -149,16 +143,13 @@ static bool of_one_set(const app_naming *naming, const char *path, const char *i
     const bool alike = access(input, F_OK) == 0
                            ? name.numbered && other.numbered && strcmp(name.ending, other.ending) == 0
                            : name.numbered || name.ending[0] != '\0';
-    char *a = strdup(path), *b = strdup(input);
-    bool same = false;
+    APP_FREED char *a = strdup(path), *b = strdup(input);
 
-    if (alike && a != NULL && b != NULL && access(path, F_OK) == 0) {
-        a[name.length] = b[other.length] = '\0';
-        same = same_file(a, b);
+    if (!alike || a == NULL || b == NULL || access(path, F_OK) != 0) {
+        return false;
     }
-    free(a);
-    free(b);
-    return same;
+    a[name.length] = b[other.length] = '\0';
+    return same_file(a, b);
 }
 
 /* Adds `path` followed by `ending`; nothing if path is NULL. */
@@ -178,15 +169,12 @@ static int add_place(place_list *list, const char *what, const char *path, const
 /* Adds files with the output's name and other endings. */
 static int add_files(place_list *list, const app__looking *l, const char *const *ending)
 {
-    int code = EQP_OK;
-
-    for (int i = 0; ending != NULL && ending[i] != NULL && code == EQP_OK; i++) {
-        char *name = NULL;
-        code = app_name_with_ending(l->naming, l->run->output, ending[i], &name);
-        code = code == EQP_OK ? add_place(list, "--output", name, "") : code;
-        free(name);
+    for (int i = 0; ending != NULL && ending[i] != NULL; i++) {
+        APP_FREED char *name = NULL;
+        EQP_CHECK(app_name_with_ending(l->naming, l->run->output, ending[i], &name));
+        EQP_CHECK(add_place(list, "--output", name, ""));
     }
-    return code;
+    return EQP_OK;
 }
 
 static int add_report(place_list *list, const app__looking *l)

@@ -21,34 +21,38 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/* Replaces a path by the nearest existing folder above it; returns the number of steps. NULL without memory. */
+static int climb(char **at)
+{
+    int steps = 0;
+
+    for (; *at != NULL && access(*at, F_OK) != 0; steps++) {
+        char *above = app__folder_of(*at);
+        free(*at);
+        *at = above;
+    }
+    return steps;
+}
+
 /* Checks that an output can be written: the pipe or device itself, or the folder of a file. */
 static int check_file(const app__looking *l, const char *option, const char *path, bool several)
 {
-    char *target = NULL, *folder = NULL;
+    APP_FREED char *target = NULL, *folder = NULL;
     eqp_message inner = {""};
-    int code;
 
     if (path == NULL) {
         return EQP_OK;
     }
-    code = eqp_output_target(path, &target, &inner);
-    if (code != EQP_OK) {
-        eqp_message_set(l->message, "%s: --%s: %s", l->program, option, inner.text);
-        return code;
-    }
+    const int code = eqp_output_target(path, &target, &inner);
+    APP_REFUSE_IF(code != EQP_OK, l->message, code, "%s: --%s: %s", l->program, option, inner.text);
     APP_REFUSE_IF(target == NULL && (several || access(path, W_OK) != 0), l->message, EQP_ERR_IO, "%s: --%s: %s: %s",
                   l->program, option, path,
                   several ? "is not a regular file, and the output is several files" : "cannot be written");
     folder = target == NULL ? NULL : app__folder_of(target);
-    if (target != NULL && folder == NULL) {
-        code = EQP_ERR_MEMORY;
-    } else if (target != NULL && (!is_folder(folder) || access(folder, W_OK) != 0)) {
-        eqp_message_set(l->message, "%s: --%s: %s: cannot write to folder %s", l->program, option, path, folder);
-        code = EQP_ERR_IO;
-    }
-    free(folder);
-    free(target);
-    return code;
+    EQP_CHECK(target != NULL && folder == NULL ? EQP_ERR_MEMORY : EQP_OK);
+    APP_REFUSE_IF(target != NULL && (!is_folder(folder) || access(folder, W_OK) != 0), l->message, EQP_ERR_IO,
+                  "%s: --%s: %s: cannot write to folder %s", l->program, option, path, folder);
+    return EQP_OK;
 }
 
 /* Folder of --report, or the target of a link to a folder that does not exist yet. Owned by the caller; NULL without
@@ -66,35 +70,14 @@ static char *report_folder(const char *path)
 /* A report's folder is made with its parents, so the nearest existing one must be writable. */
 static int check_report(const app__looking *l)
 {
-    char *path = l->run->report == NULL ? NULL : report_folder(l->run->report);
-    char *at = path == NULL ? NULL : app__folder_of(path);
-    int code = EQP_OK;
+    const char *report = l->run->report;
+    APP_FREED char *at = report == NULL ? NULL : report_folder(report);
 
-    if (path == NULL) {
-        return l->run->report == NULL ? EQP_OK : EQP_ERR_MEMORY;
-    }
-    if (is_folder(path)) {
-        free(at);
-        at = NULL;
-        code = access(path, W_OK) == 0 ? EQP_OK : EQP_ERR_IO;
-    } else if (access(path, F_OK) == 0) {
-        code = EQP_ERR_IO;
-    }
-    while (code == EQP_OK && at != NULL && access(at, F_OK) != 0) {
-        char *above = app__folder_of(at);
-        free(at);
-        at = above;
-    }
-    if (code == EQP_OK && at != NULL && (!is_folder(at) || access(at, W_OK) != 0)) {
-        code = EQP_ERR_IO;
-    }
-    if (code != EQP_OK) {
-        eqp_message_set(l->message, "%s: --report: %s: cannot make this folder or write to it", l->program,
-                        l->run->report);
-    }
-    free(at);
-    free(path);
-    return code;
+    EQP_CHECK(report != NULL && at == NULL ? EQP_ERR_MEMORY : EQP_OK);
+    climb(&at);
+    APP_REFUSE_IF(at != NULL && (!is_folder(at) || access(at, W_OK) != 0), l->message, EQP_ERR_IO,
+                  "%s: --report: %s: cannot make this folder or write to it", l->program, report);
+    return EQP_OK;
 }
 
 static int take_lock(const app__looking *l, const char *option, const char *target, const char *path,
@@ -120,17 +103,14 @@ static int take_lock(const app__looking *l, const char *option, const char *targ
 
 static int take_stem(const app__looking *l, const char *option, const char *path, const char *name, app_places *places)
 {
-    char *stem = NULL, *lock = NULL;
-    int code;
+    APP_FREED char *stem = NULL, *lock = NULL;
 
-    EQP_TRY(app_name_with_ending(l->naming, name, "", &stem));
-    EQP_TRY(app_name_with_ending(l->naming, name, ".lock", &lock));
-    EQP_TRY(take_lock(l, option, path, lock, places));
+    EQP_CHECK(app_name_with_ending(l->naming, name, "", &stem));
+    EQP_CHECK(app_name_with_ending(l->naming, name, ".lock", &lock));
+    const int code = take_lock(l, option, path, lock, places);
+    EQP_CHECK(code == EQP_ERR_STATE ? EQP_ERR_IO : code);
     eqp_output_sweep(stem);
-done:
-    free(lock);
-    free(stem);
-    return code == EQP_ERR_STATE ? EQP_ERR_IO : code;
+    return EQP_OK;
 }
 
 /* Locks the name itself and, if it is a link, the name of its target. Pipes and devices are not locked. */
@@ -152,29 +132,21 @@ static int take_stems(const app__looking *l, const char *option, const char *pat
 /* Makes the report's folder now, since it holds its lock; a run that leaves it empty removes it. */
 static int take_report(const app__looking *l, app_places *places)
 {
-    char *report = NULL, *at = NULL, *inside = NULL;
-    int code = EQP_OK;
+    APP_FREED char *report = NULL, *at = NULL, *inside = NULL;
 
     if (l->run->report == NULL) {
         return EQP_OK;
     }
     report = report_folder(l->run->report);
-    EQP_TRY(report != NULL ? EQP_OK : EQP_ERR_MEMORY);
-    EQP_TRY(eqp_array_create(&inside, (int64_t)strlen(report) + 16, 1));
+    EQP_CHECK(report != NULL ? EQP_OK : EQP_ERR_MEMORY);
+    EQP_CHECK(eqp_array_create(&inside, (int64_t)strlen(report) + 16, 1));
     places->made = strdup(report);
-    for (at = strdup(report); at != NULL && access(at, F_OK) != 0; places->nmade++) {
-        char *above = app__folder_of(at);
-        free(at);
-        at = above;
-    }
-    free(at);
-    EQP_TRY(eqp_report_directory(report, l->message));
+    at = strdup(report);
+    places->nmade = climb(&at);
+    EQP_CHECK(eqp_report_directory(report, l->message));
     strcat(strcpy(inside, report), "/");
     eqp_output_sweep(inside);
-    EQP_TRY(take_lock(l, "--report", l->run->report, strcat(inside, "report.lock"), places));
-done:
-    free(inside);
-    free(report);
+    const int code = take_lock(l, "--report", l->run->report, strcat(inside, "report.lock"), places);
     return code == EQP_ERR_STATE ? EQP_ERR_IO : code;
 }
 
