@@ -53,8 +53,7 @@ typedef void (*limit_loop)(limit_data *data, double eps2);
 /* The same with different numbers of targets at a time; the fastest is the limit. NULL-terminated. */
 #define LIMIT_SHAPES 4
 typedef struct limit_row {
-    const char *name;
-    bool (*runs_here)(void);
+    const char *name;                 /* of the kernel, which tells if it runs here */
     limit_loop pair[2][LIMIT_SHAPES]; /* double, single */
     limit_loop cell[2][LIMIT_SHAPES];
 } limit_row;
@@ -119,22 +118,17 @@ typedef struct limit_row {
         sz[j] = FNMA(w5, qz, FMA(f, dz[j], sz[j]));                                                                    \
     }
 
-#define SHAPES(TARGET, NAME, V, R, W, OP, FMA, FNMA, INVERSE, SUM, SOURCE, AT)                                         \
-    LOOP(TARGET, NAME##_pair1, PAIR, 1, V, R, W, OP, FMA, FNMA, INVERSE, SUM, LIMIT_SOURCES, SOURCE, AT)               \
-    LOOP(TARGET, NAME##_pair2, PAIR, 2, V, R, W, OP, FMA, FNMA, INVERSE, SUM, LIMIT_SOURCES, SOURCE, AT)               \
-    LOOP(TARGET, NAME##_pair3, PAIR, 3, V, R, W, OP, FMA, FNMA, INVERSE, SUM, LIMIT_SOURCES, SOURCE, AT)               \
-    LOOP(TARGET, NAME##_pair4, PAIR, 4, V, R, W, OP, FMA, FNMA, INVERSE, SUM, LIMIT_SOURCES, SOURCE, AT)               \
-    LOOP(TARGET, NAME##_cell1, CELL, 1, V, R, W, OP, FMA, FNMA, INVERSE, SUM, LIMIT_SOURCES / 2, SOURCE, AT)           \
-    LOOP(TARGET, NAME##_cell2, CELL, 2, V, R, W, OP, FMA, FNMA, INVERSE, SUM, LIMIT_SOURCES / 2, SOURCE, AT)           \
-    LOOP(TARGET, NAME##_cell3, CELL, 3, V, R, W, OP, FMA, FNMA, INVERSE, SUM, LIMIT_SOURCES / 2, SOURCE, AT)           \
-    LOOP(TARGET, NAME##_cell4, CELL, 4, V, R, W, OP, FMA, FNMA, INVERSE, SUM, LIMIT_SOURCES / 2, SOURCE, AT)
+#define SHAPE(NT, TARGET, NAME, V, R, W, OP, FMA, FNMA, INVERSE, SUM, SOURCE, AT)                                      \
+    LOOP(TARGET, NAME##_pair##NT, PAIR, NT, V, R, W, OP, FMA, FNMA, INVERSE, SUM, LIMIT_SOURCES, SOURCE, AT)           \
+    LOOP(TARGET, NAME##_cell##NT, CELL, NT, V, R, W, OP, FMA, FNMA, INVERSE, SUM, LIMIT_SOURCES / 2, SOURCE, AT)
+#define SHAPES(...) SHAPE(1, __VA_ARGS__) SHAPE(2, __VA_ARGS__) SHAPE(3, __VA_ARGS__) SHAPE(4, __VA_ARGS__)
 #define ALL(PREFIX, KIND)                                                                                              \
     {                                                                                                                  \
         PREFIX##_##KIND##1, PREFIX##_##KIND##2, PREFIX##_##KIND##3, PREFIX##_##KIND##4                                 \
     }
 #define ROW(PREFIX)                                                                                                    \
     {                                                                                                                  \
-#PREFIX, PREFIX##_runs, {ALL(PREFIX##_double, pair), ALL(PREFIX##_single, pair) },                             \
+#PREFIX, {ALL(PREFIX##_double, pair), ALL(PREFIX##_single, pair) },                                            \
         {                                                                                                              \
             ALL(PREFIX##_double, cell), ALL(PREFIX##_single, cell)                                                     \
         }                                                                                                              \
@@ -157,11 +151,6 @@ static inline double sse2s_sum(__m128 v)
 
     _mm_storeu_ps(lane, v);
     return (double)((lane[0] + lane[1]) + (lane[2] + lane[3]));
-}
-
-static bool plain_runs(void)
-{
-    return true;
 }
 
 SHAPES("sse2", plain_double, __m128d, double, 2, SSE2D, SSE2D_FMA, SSE2D_FNMA, SSE2D_INVERSE, SSE2D_SUM, source, target)
@@ -199,11 +188,6 @@ __attribute__((target(AVX2))) static inline double avx2s_sum(__m256 v)
     return sse2s_sum(_mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
 }
 
-static bool avx2_runs(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-
 SHAPES(AVX2, avx2_double, __m256d, double, 4, AVX2D, _mm256_fmadd_pd, _mm256_fnmadd_pd, avx2d_inverse, avx2d_sum,
        source, target)
 SHAPES(AVX2, avx2_single, __m256, float, 8, AVX2S, _mm256_fmadd_ps, _mm256_fnmadd_ps, avx2s_inverse, avx2s_sum,
@@ -229,12 +213,6 @@ __attribute__((target(AVX512))) static inline __m512 avx512s_inverse(__m512 s2)
     return _mm512_mul_ps(r, _mm512_fnmadd_ps(_mm512_mul_ps(s2, r), r, _mm512_set1_ps(3)));
 }
 
-static bool avx512_runs(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
-}
-
 SHAPES(AVX512, avx512_double, __m512d, double, 8, AVX512D, _mm512_fmadd_pd, _mm512_fnmadd_pd, avx512d_inverse,
        _mm512_reduce_add_pd, source, target)
 SHAPES(AVX512, avx512_single, __m512, float, 16, AVX512S, _mm512_fmadd_ps, _mm512_fnmadd_ps, avx512s_inverse,
@@ -243,7 +221,7 @@ SHAPES(AVX512, avx512_single, __m512, float, 16, AVX512S, _mm512_fmadd_ps, _mm51
 static const limit_row limit_table[] = {ROW(plain), ROW(avx2), ROW(avx512)};
 static const int limit_table_size = 3;
 #else
-static const limit_row limit_table[] = {{NULL, NULL, {{NULL}}, {{NULL}}}};
+static const limit_row limit_table[] = {{NULL, {{NULL}}, {{NULL}}}};
 static const int limit_table_size = 0;
 #endif
 
@@ -407,21 +385,19 @@ static double limit_of(const char *name, bool cells, bh_precision precision)
     static limit_data data;
     double best = INFINITY;
 
-    for (int k = 0; k < 11; k++) {
-        for (int i = 0; i < LIMIT_SOURCES; i++) {
-            data.source[k][i] = draw();
-            data.source_single[k][i] = (float)data.source[k][i];
-        }
+    for (int i = 0; i < 11 * LIMIT_SOURCES; i++) {
+        double *at = &data.source[i / LIMIT_SOURCES][i % LIMIT_SOURCES];
+        *at = draw();
+        data.source_single[i / LIMIT_SOURCES][i % LIMIT_SOURCES] = (float)*at;
     }
-    for (int k = 0; k < 3; k++) {
-        for (int i = 0; i < LIMIT_TARGETS; i++) {
-            data.target[k][i] = draw();
-            data.target_single[k][i] = (float)data.target[k][i];
-        }
+    for (int i = 0; i < 3 * LIMIT_TARGETS; i++) {
+        double *at = &data.target[i / LIMIT_TARGETS][i % LIMIT_TARGETS];
+        *at = draw();
+        data.target_single[i / LIMIT_TARGETS][i % LIMIT_TARGETS] = (float)*at;
     }
     for (int row = 0; row < limit_table_size; row++) {
         const limit_row *limit = &limit_table[row];
-        if (strcmp(limit->name, name) != 0 || !limit->runs_here()) {
+        if (strcmp(limit->name, name) != 0) {
             continue;
         }
         const limit_loop *loops = (cells ? limit->cell : limit->pair)[precision == BH_MIXED];
