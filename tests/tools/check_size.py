@@ -34,7 +34,7 @@ def main():
             file.write("# Room and the most lines of code in it: check_size.py.\n")
             file.writelines(f"{room} {n}\n" for room, n in lines.items())
         return
-    wrong = [f"{room}: {n} lines, {ceiling[room]} at most" for room, n in lines.items() if n > ceiling[room]]
+    wrong = [f"{room}: {n} lines, {ceiling[room]} at most in sizes.txt" for room, n in lines.items() if n > ceiling[room]]
     if wrong:
         sys.exit("\n".join(wrong))
     print(f"{sum(lines.values())} lines in {len(lines)} rooms")
