@@ -124,7 +124,7 @@ typedef struct load {
     double polling, molecules, barriers, forces, predicted;
 } load;
 
-/* Between two calls of MPI_Pcontrol lies what counts; after level 0 nothing does. of: [steps][nranks] */
+/* Calls of MPI_Pcontrol enclose the counted steps; level 0 ends them. of: [steps][nranks] */
 static void run(const app *a, int before, int steps, int nranks, load *of)
 {
     double *mine = bench_room(steps, sizeof *mine), *all = bench_room((int64_t)steps * nranks, sizeof *all);

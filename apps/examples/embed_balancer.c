@@ -242,7 +242,7 @@ static void make_particles(void)
     }
 }
 
-/* True if every pair was computed once, by their number. */
+/* Compares the number of computed pairs with that of a direct count. */
 static int check_pairs(void)
 {
     int64_t nall = 0, count[2] = {npairs, 0};

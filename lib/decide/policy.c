@@ -273,8 +273,8 @@ static bool broke_promise(const eqp_policy *policy)
                                   pays_until_the_end(policy, &of)));
 }
 
-/* Loss from ageing; -1 where noise would cause it too often, judged by the loss, by the ageing of this map and
- * earlier ones, and by a hidden rank. */
+/* Loss from ageing; -1 if noise alone would produce it more often than --false-alarms allows. The evidence is the loss
+ * itself, the ageing of this map and of earlier ones, and a rank whose work is hidden. */
 static double sure_loss(const eqp_policy *p)
 {
     const eqp_level mark = fresh_level(p);

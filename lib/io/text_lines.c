@@ -355,7 +355,7 @@ bool eqp__layout_by_names(eqp__layout *layout, char *line)
     bool placed = false;
 
     while (n < EQP__TEXT_COLUMNS && eqp__text_field(&line, layout->separator, &field)) {
-        /* Between blanks, units in brackets are fields without a column. */
+        /* A header separated by blanks may have units in brackets as fields; they name no column. */
         if (layout->separator != 0 || !strchr("[(", field[0]) || field[0] == '\0') {
             simplify(field, plain[n++]);
         }

@@ -152,7 +152,7 @@ TEST(an_old_map_ages_less)
         assert_true(cost >= 1.0 && cost < before + 1e-15);
         before = cost;
     }
-    assert_true(before == 1.0); /* there is nothing known beyond */
+    assert_true(before == 1.0); /* nothing is known of older maps */
 }
 
 TEST(the_shortest_next_step_is_picked)

@@ -30,7 +30,7 @@ TEST(a_partitioner_by_hand)
     /* Nothing ages, so the present map stays. */
     assert_near(choice.in_line, 50 * 0.4 / 64, 1e-12);
     assert_true(choice.in_line <= choice.dedicated && choice.thread == INFINITY);
-    /* A step gets longer by 5 %. Five ranks: 0.1273 s of a map, steps of 1.5 x 0.4 / 59 s until it comes: 12.5. */
+    /* Each step is 5 % longer. Five balancers make a map in 0.1273 s, 12.5 steps of 1.5 x 0.4 / 59 s. */
     model.drift = 0.05;
     model.own = 0.001;
     model.mended = true;

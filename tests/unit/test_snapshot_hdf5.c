@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading GADGET HDF5: variants of the layout, written here by HDF5. test_snapshot_hostile.c has what is refused. */
+/* Reading GADGET HDF5: variants of the layout, written here by HDF5. test_snapshot_hostile.c has the refusals. */
 #include "snapshot_hdf5_files.h"
 
 static void set_chunks(spec *s, bool packed)

@@ -77,7 +77,7 @@ typedef struct bh_simulation {
     bh_problem problem; /* the balancer's view of this simulation */
     double dt;
     bh_rungs rungs;               /* one: all particles have the same step */
-    int64_t tick;                 /* of the last forces; between steps that of the end */
+    int64_t tick;                 /* tick of the last forces; between steps the last tick of a step */
     double on_rung[BH_RUNGS_MAX]; /* particles of each rung from the next drift on, of all ranks */
     double *kept;    /* [4][particles] forces of the previous tick, which a stopped run must write with the relative
                         criterion; bh_forces_keep(), owned */

@@ -192,7 +192,7 @@ static int add_walk(bh_packer *packer, receiver *to, const bh_group *group, cons
     return add_opened(packer, to);
 }
 
-/* Extends a region by a group: everything that a group opens, a walk around all opens as well. */
+/* Extends a region by a group. A walk for the region opens every cell that a walk for one of its groups opens. */
 static void widen(bh_group *around, const bh_group *group)
 {
     for (int k = 0; k < 3; k++) {

@@ -403,7 +403,7 @@ static double uniform(unsigned k)
     return (k ^ (k >> 16)) / 4294967296.0;
 }
 
-/* Three clumps, the denser the nearer to their centres, and a quarter of the particles anywhere. */
+/* Three clumps whose density rises towards their centres; a quarter of the particles lies anywhere. */
 static void make_particles(void)
 {
     static const double centre[3][3] = {{0.3, 0.35, 0.3}, {0.7, 0.3, 0.6}, {0.4, 0.75, 0.7}};

@@ -88,7 +88,7 @@ typedef struct eqp_message {
  *         are not zero */
 static inline int eqp_struct_take(void *own, const void *given, size_t unset)
 {
-    enum { MOST = 65536 }; /* more is no size, but memory that was never set */
+    enum { MOST = 65536 }; /* a larger size is uninitialized memory */
     const unsigned char *from = (const unsigned char *)given;
     size_t known = 0, size = 0;
 

@@ -290,9 +290,9 @@ int eqp_units_create_known(int64_t n, const int64_t *id, const int64_t *count, c
                            const eqp_units_options *options, const eqp_units_totals *all,
                            const eqp_units_totals *before, eqp_units **units);
 
-/** The interval of the line that each owner falls into: units of light owners are those of one interval (see
- * eqp_units_create()). Ranks that bring all owners of an interval to one of them, the first that has any, have every
- * unit whole, and the same units however many they are. Local, O(n); with EQP_SAMPLE_RANDOM O(n + draws).
+/** Finds the interval of the line for each owner. A unit of light owners consists of owners of one interval (see
+ * eqp_units_create()). If each interval's owners are brought to the first rank that has any, every unit is whole and
+ * the units do not depend on the number of ranks. Local, O(n); with EQP_SAMPLE_RANDOM O(n + draws).
  * \param[in]  n         owners of this rank in curve order, >= 0
  * \param[in]  id        [n] global ids, different (borrowed)
  * \param[in]  count     [n] interactions, >= 0 (borrowed)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "evaluate.h"
 
-/* Counts in an answer for each target. */
+/* Places of the pair counts that an answer has for each target. */
 enum { OF_PAIR, OF_PARALLEL, OF_RUN, TARGET_COUNTS };
 static const int kind_of[TARGET_COUNTS] = {DD_KIND_PAIR, DD_KIND_PARALLEL, DD_KIND_RUN};
 

@@ -28,7 +28,7 @@ typedef struct table {
     FILE *from;
     char *line;
     size_t room;
-    int fields;     /* of the line: texts one after the other */
+    int fields;     /* number of fields; `line` holds their texts one after the other */
     int64_t number; /* of the line */
     bool pairs;
     const char *const *name;           /* [count] of the numbers; NULL before the line of names */

@@ -30,7 +30,7 @@ typedef struct dd_loading {
     dd_loading_kind kind; /* constant stress, or total strain that grows at a constant rate along `direction` */
     double rate;          /* 1/s; may be negative (compression) */
     double amplitude;     /* of cycles of the total strain, at whose ends the rate changes its sign; 0: no cycles */
-    double time;          /* s, of cycles: since they began */
+    double time;          /* s since the cycles began */
     double direction[3];  /* unit */
     double young;         /* 2 mu (1 + nu) */
     double stress[6];     /* applied, now */

@@ -7,7 +7,7 @@
 #define MOST_CUTS 40
 #define CLOSE 1e-12   /* relative error of the force */
 #define NO_STEP 1e-14 /* relative */
-#define STUCK 1e-6    /* relative error of the force that a descent should not leave */
+#define STUCK 1e-6    /* relative error of the force above which a descent is stuck */
 #define NEARBY 1e-4   /* relative: for the slope of a slope */
 
 /* DD_GLIDES_SIXFOLD: from a direction of twinning to one of antitwinning, and how sharply forces turn between them. */

@@ -35,7 +35,7 @@ extern "C" {
 /** Largest number of points of one tree. */
 #define EQP_KDTREE_POINTS_MAX ((int64_t)1 << 30)
 
-/** How to build a tree. */
+/** Options of a tree. */
 typedef struct eqp_kdtree_options {
     size_t size; /**< of this struct as its caller knows it: set by eqp_kdtree_options_defaults() */
     /** Largest number of points in a leaf, >= 1. Equal points are never split. */
@@ -86,7 +86,7 @@ void eqp_kdtree_free(eqp_kdtree *tree);
  *         is infinite or not a number */
 int eqp_kdtree_nearest(const eqp_kdtree *tree, const double *query, int64_t *index, double *dist2);
 
-/** The k points next to a place, the nearest first, equal distances by index. Local, O(k log n) expected
+/** Finds the k points nearest to a place, in order of distance, equal distances by index. Local, O(k log n) expected
  * for small k: every point is inserted in order.
  * \param[in]  tree   borrowed
  * \param[in]  query  [dim] the place (borrowed)
