@@ -240,7 +240,7 @@ static hid_t choose_layout(maker *m, int ndims, const hsize_t *dimension, bool *
     return properties;
 }
 
-/* True if a strange object stands for a dataset or a group: none, or a link, group or type. */
+/* True if a dataset or group is left out, or replaced by a link, a group or a type. */
 static bool is_replaced(maker *m, int strange, hid_t at, const char *name)
 {
     if ((strange & (MISSING | OTHER_KIND)) != OTHER_KIND) {

@@ -32,7 +32,7 @@ static bool is_refusal(int code)
     return code == EQP_ERR_IO || code == EQP_ERR_FORMAT || code == EQP_ERR_DATA;
 }
 
-/* What only some files have is read, missing or refused. */
+/* Only some files have columns, attributes and words: the code says read, missing or refused. */
 static void require_answer(int code, const eqp_message *message)
 {
     if (code != EQP_OK) {

@@ -19,7 +19,7 @@ typedef struct particles {
     int8_t *type;
 } particles;
 
-/* Of this size, so that a sanitizer sees a write behind it. */
+/* An array of exactly n elements, so that a sanitizer sees a write behind it. */
 static inline void *contents_room(int64_t n, size_t size)
 {
     void *room = calloc(n > 0 ? (size_t)n : 1, size);

@@ -125,7 +125,7 @@ TEST(millions_of_empty_blocks_are_refused)
     free(file.p);
 }
 
-/* Totals of 0 are none. */
+/* A header without totals is valid. */
 TEST(a_header_with_impossible_numbers_is_refused)
 {
     static const struct {

@@ -43,7 +43,7 @@ static void link_within(const char *to, hid_t at, const char *name)
     assert_true(H5Lcreate_soft(to, at, name, H5P_DEFAULT, H5P_DEFAULT) >= 0);
 }
 
-/* The functions below make the damage number k to the open file. The target of a link out of it is a valid snapshot,
+/* Each function below does damage k to the open file. The target of a link out of it is a valid snapshot,
  * which would be read if the link were followed. */
 
 static void leave(int k)
@@ -282,7 +282,7 @@ static void check_particles(const particles *whole)
 }
 
 /* A link within the file, and every usual filter. */
-TEST(what_is_usual_is_read)
+TEST(a_link_within_and_usual_filters_are_read)
 {
     spec s = usual();
     double x[12];
