@@ -2,7 +2,6 @@
 /* The far field against direct sums of the stress of segments and their images. */
 #include "dd_segments.h"
 #include "elastic/far.h"
-#include "failing_malloc.h"
 #include "slow.h"
 #include "unit.h"
 
@@ -337,19 +336,4 @@ TEST(forces_add_up_along_a_segment)
     for (int c = 0; c < 12; c++) {
         assert_near(force[c / 6][c % 6], want[c % 6], 1e-12);
     }
-}
-
-static int create_and_free(void *n)
-{
-    dd_far *far = NULL;
-    const int code = dd_far_create(&periodic, low, edge, n, 4, &far);
-
-    assert_true((far != NULL) == (code == EQP_OK));
-    dd_far_free(far);
-    return code;
-}
-
-TEST(failing_allocations_are_reported)
-{
-    assert_true(failing_malloc_sweep(create_and_free, (int64_t[]){4, 4, 4}, EQP_ERR_MEMORY) > 0);
 }

@@ -78,34 +78,6 @@ TEST(networks_find_what_was_added_and_not_removed)
     assert_int_equal(network.n, n);
 }
 
-static int add_copy(void *unused)
-{
-    FREED_BY(dd_network_free) dd_network network;
-    FREED_BY(dd_node_free) dd_node node = {.tag = 1};
-    FREED_BY(dd_node_free) dd_node copy = {0};
-    dd_arm *arm = NULL;
-
-    (void)unused;
-    dd_network_init(&network);
-    int code = dd_node_add_arm(&node, 2, &arm);
-    assert_int_equal(node.narms, code == EQP_OK);
-    if (code == EQP_OK) {
-        code = dd_node_copy(&copy, &node);
-        assert_int_equal(copy.narms, code == EQP_OK);
-    }
-    if (code == EQP_OK) {
-        code = dd_network_add(&network, &node);
-        assert_int_equal(network.n, code == EQP_OK);
-        assert_int_equal(node.arm == NULL, code == EQP_OK);
-    }
-    return code;
-}
-
-TEST(failing_allocations_change_nothing)
-{
-    assert_true(failing_malloc_sweep(add_copy, NULL, EQP_ERR_MEMORY) >= 4);
-}
-
 TEST(positions_fold_into_the_box)
 {
     dd_patch patch;
