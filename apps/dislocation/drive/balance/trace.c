@@ -110,13 +110,6 @@ typedef struct tracer {
     tallies arms;     /* arms between parts */
 } tracer;
 
-static void add_work(dd_counts *load, const dd_counts *work)
-{
-    for (int k = 0; k < DD_KINDS; k++) {
-        load->of[k] += work->of[k];
-    }
-}
-
 /* True if the segments of a cell and of its neighbours all live on one part. */
 static bool is_alone(const tracer *t, int64_t cell, int part)
 {
@@ -138,12 +131,12 @@ static void book(tracer *t, int64_t node, int part, const dd_counts *work)
 {
     part_work *of = &t->work[part];
 
-    add_work(&of->load, work);
+    dd_counts_add(&of->load, work);
     if (t->overlaps) {
         const bool has_far = t->far.nparts > 0;
         dd_counts pairs = *work;
         pairs.of[DD_KIND_SEGMENT] = 0;
-        add_work(is_alone(t, t->node_pairs->cell[node], part) ? &of->early : &of->late, &pairs);
+        dd_counts_add(is_alone(t, t->node_pairs->cell[node], part) ? &of->early : &of->late, &pairs);
         of->early.of[DD_KIND_SEGMENT] += has_far ? 0 : work->of[DD_KIND_SEGMENT];
     }
 }
@@ -276,32 +269,6 @@ static int spread_whole(tracer *t)
         }
     }
     return EQP_OK;
-}
-
-static int take_needs(void *user, dd_inbox *in)
-{
-    tracer *t = user;
-
-    t->needed.n = 0;
-    for (const int64_t *number; (number = dd_inbox_next(in, sizeof *number)) != NULL;) {
-        EQP_CHECK(add(&t->needed, *number, 0, 0));
-    }
-    sum(&t->needed);
-    return EQP_OK;
-}
-
-/* Sends the needs to the ranks that declare the cells. */
-static int gather_needs(tracer *t)
-{
-    const dd_domain *domain = t->node_pairs->domain;
-    dd_outbox out = {0};
-
-    sum(&t->needed);
-    for (int64_t i = 0; i < t->needed.n; i++) {
-        dd_outbox_add(&out, (int)(high_of(&t->needed.of[i]) % domain->nranks), &t->needed.of[i].number,
-                      sizeof t->needed.of[i].number);
-    }
-    return dd_outbox_pass(domain->comm, &out, take_needs, t);
 }
 
 /* Segment ends travel to the parts that compute pairs of the cell; forces come back. needed: [n] of this cell. */
@@ -457,7 +424,7 @@ static int trace_segments(tracer *t)
     EQP_CHECK(fetch_homes(t));
     EQP_CHECK(eqp_agree(domain->comm, trace_all_ends(t), NULL));
     EQP_CHECK(eqp_agree(domain->comm, spread_whole(t), NULL));
-    EQP_CHECK(gather_needs(t));
+    EQP_CHECK(gather(domain, &t->needed)); /* by the ranks that declare the cells */
     EQP_CHECK(gather(domain, &t->lives));
     return eqp_agree(domain->comm, declare_cells(t), NULL);
 }

@@ -345,7 +345,7 @@ done:
     return code;
 }
 
-static void add_counts(dd_counts *sum, const dd_counts *counts)
+void dd_counts_add(dd_counts *sum, const dd_counts *counts)
 {
     for (int k = 0; k < DD_KINDS; k++) {
         sum->of[k] += counts->of[k];
@@ -367,7 +367,7 @@ int dd_batches_end(dd_batches *batches)
 
     if (batches->in_batch > 0) {
         code = eqp_timings_add(evaluator->timings, batches->batch.of, seconds);
-        add_counts(&evaluator->total, &batches->batch);
+        dd_counts_add(&evaluator->total, &batches->batch);
     }
     evaluator->seconds += seconds;
     if (batches->travelling != NULL && code == EQP_OK) {
@@ -381,7 +381,7 @@ int dd_batches_add(dd_batches *batches, const dd_counts *counts)
 {
     int code = app_signals_stop();
 
-    add_counts(&batches->batch, counts);
+    dd_counts_add(&batches->batch, counts);
     if (code == EQP_OK && ++batches->in_batch >= DD_BATCH_TARGETS) {
         code = dd_batches_end(batches);
     }
@@ -393,11 +393,11 @@ void dd_account(dd_evaluator *evaluator, const dd_stage *stage, int64_t local, c
 {
     const int64_t source = stage->source[local];
 
-    add_counts(&evaluator->mapped, counts);
+    dd_counts_add(&evaluator->mapped, counts);
     if (source >= 0) {
-        add_counts(&evaluator->of_node[stage->own[source].node], counts);
+        dd_counts_add(&evaluator->of_node[stage->own[source].node], counts);
     } else {
-        add_counts(&evaluator->of_share[target->share], counts);
+        dd_counts_add(&evaluator->of_share[target->share], counts);
     }
 }
 

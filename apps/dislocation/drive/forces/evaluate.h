@@ -24,6 +24,7 @@ extern const double dd_kind_nominal[DD_KINDS]; /* CPU seconds each; only ratios 
 typedef struct dd_counts {
     int64_t of[DD_KINDS];
 } dd_counts;
+void dd_counts_add(dd_counts *sum, const dd_counts *counts);
 
 /* Data that travel in an evaluation. */
 enum {

@@ -24,7 +24,7 @@ void dd_closes_free(dd_closes *closes);
 
 /* All pairs of near segments closer than reach, at the positions of the stage's last refresh; the topology must not
  * have changed since the stage was created. Sharers of an owner may each find the same pair. *closes: zeroed, or a
- * former list, which is replaced. O(segments + pairs) if segments are short. Collective; EQP_OK, or a code of this rank
+ * former list, which is replaced. O(near pairs). Collective; EQP_OK, or a code of this rank
  * alone. */
 int dd_close_find(const dd_domain *domain, const dd_stage *stage, double reach, dd_closes *closes);
 
