@@ -23,6 +23,7 @@
 #include <equipoise/more/methods.h>
 #include <equipoise/more/random.h>
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -237,19 +238,86 @@ static outcome go_diffusive(world *w, const gain_case *c)
     return made;
 }
 
+/* A relative change up to this is rounding. */
+#define NOTHING (8 * DBL_EPSILON)
+
+/* Elements of the simulation. Their numbers may be fractional. */
+typedef struct crowd {
+    double *elements; /* [nparts] */
+    double *per_load; /* [nparts] elements per load at the beginning of the step */
+    bool rests;       /* the last step changed only rounding digits, so further steps have no effect */
+} crowd;
+
+/* One step of loads and elements. Returns the most elements that a part receives. */
+static double step_with_elements(eqp__diffusion *d, crowd *c)
+{
+    const eqp_part_graph *g = &d->graph;
+    double most = 0.0;
+
+    c->rests = true;
+    for (int p = 0; p < g->nparts; p++) {
+        d->relative[p] = d->load[p] / d->scale[p];
+        c->per_load[p] = d->load[p] > 0.0 ? c->elements[p] / d->load[p] : 0.0;
+    }
+    for (int p = 0; p < g->nparts; p++) {
+        double comes = 0.0, goes = 0.0, elements = 0.0;
+        for (int64_t k = g->neighbour_first[p]; k < g->neighbour_first[p + 1]; k++) {
+            const int q = g->neighbour[k];
+            const double flow = d->rate[k] * (d->relative[q] - d->relative[p]), in = flow > 0.0 ? flow : 0.0;
+            comes += in;
+            goes += in - flow;
+            elements += in * c->per_load[q];
+        }
+        const double change = comes - goes, others = elements - goes * c->per_load[p];
+        c->rests = c->rests && fabs(change) <= NOTHING * d->load[p] && fabs(others) <= NOTHING * c->elements[p];
+        d->load[p] += change;
+        c->elements[p] += others;
+        most = elements > most ? elements : most;
+    }
+    return most;
+}
+
+/* Simulates the steps. load_max, moved_max: [steps] largest load, most elements that a part receives. Returns the
+ * number of steps that began above the threshold. */
+static int64_t simulate(eqp__diffusion *d, crowd *c, const eqp_diffusion_options *o, double *load_max,
+                        double *moved_max)
+{
+    double imbalance = eqp__diffusion_imbalance(d);
+    int64_t above = 0;
+
+    for (int64_t s = 0; s < o->steps; s++) {
+        above += imbalance > o->threshold;
+        moved_max[s] = c->rests ? moved_max[s - 1] : step_with_elements(d, c);
+        load_max[s] = eqp__diffusion_largest(d);
+        imbalance = eqp__diffusion_imbalance(d);
+    }
+    return above;
+}
+
 /* The model's estimate before the first step. */
-static gain_choice ask(world *w, const gain_case *c)
+static gain_choice ask(world *w, const gain_case *of)
 {
     eqp_diffusion_options options = eqp__diffusion_options_defaults();
     double load_max[MOST_STEPS], moved_max[MOST_STEPS];
     eqp_part_graph *graph = NULL;
-    int64_t steps = c->steps < MOST_STEPS ? c->steps : MOST_STEPS, converged = 0;
+    eqp__diffusion d;
+    crowd c = {.rests = false};
+    int64_t steps = of->steps < MOST_STEPS ? of->steps : MOST_STEPS, converged = 0;
 
     options.steps = steps;
     bench_check(eqp__part_graph_create(&w->e, w->nparts, &graph), NULL);
-    bench_check(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &converged), NULL);
+    bench_check(eqp__diffusion_open(graph, graph->load, eqp__diffusion_stable(graph), NULL, &d), NULL);
+    c.elements = bench_room(w->nparts, sizeof *c.elements);
+    c.per_load = bench_room(w->nparts, sizeof *c.per_load);
+    for (int p = 0; p < w->nparts; p++) {
+        c.elements[p] = (double)graph->elements[p];
+    }
+    converged = simulate(&d, &c, &options, load_max, moved_max);
+    free(c.elements);
+    free(c.per_load);
+    eqp__diffusion_close(&d);
     eqp__part_graph_free(graph);
-    return choose(c, converged < steps ? converged : steps, load_max, moved_max);
+    return choose(of, converged < steps ? converged : steps, load_max, moved_max);
 }
 
 static void judge(const char *name, const gain_case *c, const gain_choice *said, const outcome of[WAYS])

@@ -36,16 +36,6 @@ static eqp_part_graph *make_chain(const double load[CHAIN])
 /* Table 2.1 of Pearce 2014: one load too many at P1 and at P7, one too few at P0. */
 static const double row_c[CHAIN] = {1, 3, 2, 2, 2, 2, 2, 2}, row_d[CHAIN] = {1, 2, 2, 2, 2, 2, 2, 3};
 
-static eqp_diffusion_options five_percent(void)
-{
-    eqp_diffusion_options options = usual;
-
-    options.gamma = 1.0 / 3.0;
-    options.threshold = 0.05;
-    options.steps = STEPS;
-    return options;
-}
-
 TEST(chains_of_table_2_1)
 {
     const struct {
@@ -55,43 +45,18 @@ TEST(chains_of_table_2_1)
 
     for (int r = 0; r < 2; r++) {
         FREED(eqp_part_graph) *graph = make_chain(row[r].load);
-        const eqp_diffusion_options options = five_percent();
-        double load_max[STEPS], moved_max[STEPS], before = 3;
-        int64_t steps;
+        eqp__diffusion d = {.scale = NULL};
+        double flow[2 * CHAIN] = {0}, before = 3;
 
-        assert_ok(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &steps));
-        assert_true(steps == row[r].steps);
+        assert_ok(eqp__diffusion_open(graph, graph->load, 1.0 / 3.0, NULL, &d));
         for (int s = 0; s < STEPS; s++) {
-            assert_true(load_max[s] <= before);
-            assert_true((load_max[s] / 2 - 1 > 0.05) == (s + 1 < steps));
-            before = load_max[s];
+            assert_true((eqp__diffusion_imbalance(&d) > 0.05) == (s < row[r].steps));
+            eqp__diffusion_step(&d, flow);
+            assert_true(eqp__diffusion_largest(&d) <= before);
+            before = eqp__diffusion_largest(&d);
         }
+        eqp__diffusion_close(&d);
     }
-}
-
-/* Two steps of three parts by hand. */
-TEST(elements_by_hand)
-{
-    const double weight[] = {2, 2, 2, 3};
-    const int part[] = {0, 0, 0, 1};
-    const int64_t first[] = {0, 0, 0, 1, 2}, edge[] = {3, 2};
-    const eqp_elements e = {4, weight, part, first, edge, NULL};
-    eqp_diffusion_options options = usual;
-    double load_max[2], moved_max[2];
-    FREED(eqp_part_graph) *graph = NULL;
-    int64_t steps;
-
-    options.gamma = 0.25;
-    options.steps = 2;
-    options.threshold = 0.2;
-    assert_ok(eqp__part_graph_create(&e, 2, &graph));
-    assert_ok(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &steps));
-    /* 6 and 3, elements 3 and 1: 0.75 flows, which is 0.375 elements. Then 5.25 and 3.75. */
-    assert_near(load_max[0], 5.25, 1e-15);
-    assert_near(moved_max[0], 0.375, 1e-15);
-    assert_near(load_max[1], 4.875, 1e-15);
-    assert_near(moved_max[1], 0.375 / 2, 1e-15);
-    assert_true(steps == 1);
 }
 
 /* Cells of a square with neighbors across faces, in strips of random widths; weights between 0.5 and 1.5. */
@@ -322,30 +287,27 @@ TEST(loads_without_work_stay)
 {
     const double zero[CHAIN] = {0};
     FREED(eqp_part_graph) *graph = make_chain(zero);
-    double load_max[STEPS], moved_max[STEPS];
-    const eqp_diffusion_options options = five_percent();
-    int64_t steps;
+    eqp__diffusion d = {.scale = NULL};
+    double flow[2 * CHAIN] = {0};
 
-    assert_ok(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &steps));
-    assert_true(steps == 0 && load_max[STEPS - 1] == 0 && moved_max[0] == 0);
+    assert_ok(eqp__diffusion_open(graph, graph->load, 1.0 / 3.0, NULL, &d));
+    eqp__diffusion_step(&d, flow);
+    assert_true(eqp__diffusion_imbalance(&d) == 0 && eqp__diffusion_largest(&d) == 0 && flow[0] == 0);
+    eqp__diffusion_close(&d);
 }
 
 static int run_all(void *user)
 {
     const double point[] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
     const int64_t pin_first[] = {0, 1, 2, 3}, pin[] = {4, 4, 4};
-    const eqp_diffusion_options options = five_percent();
+    const eqp_diffusion_options options = {.threshold = 0.05, .steps = STEPS};
     eqp_part_graph *graph = NULL;
     eqp_hypergraph pins = {0};
     eqp__links near = {.first = NULL}, shared = {.first = NULL};
-    double load_max[STEPS], moved_max[STEPS];
-    int part[CELLS];
-    int64_t steps;
-    int code;
+    int part[CELLS], code;
 
     (void)user;
     EQP_TRY(eqp__part_graph_create(&q.e, PARTS, &graph));
-    EQP_TRY(eqp__diffusion_simulate(graph, &options, load_max, moved_max, &steps));
     EQP_TRY(eqp__diffusion_move(&q.e, PARTS, &options, part));
     EQP_TRY(eqp__links_of_points(3, point, 2, &near));
     EQP_TRY(eqp__hypergraph_create(3, pin_first, pin, &pins));

@@ -20,18 +20,6 @@ static inline eqp_diffusion_options eqp__diffusion_options_defaults(void)
     return (eqp_diffusion_options){.threshold = 0.02, .steps = 1000};
 }
 
-/** Simulates diffusion on a graph of parts, for Pearce's eq. 3.6. Elements follow the load, each with the mean load of
- * the part that it leaves. Imbalance is the largest load / (nparts x share) over the mean load, - 1; with equal shares
- * max / mean - 1. It never grows from step to step, and the sums of loads and of elements are conserved. Local, O(steps
- * (nparts + pairs of neighbours)), deterministic.
- * \param[in]  options            gamma at most 1 / (d + 1) (borrowed)
- * \param[out] load_max           [steps] largest load / (nparts x share) after each step
- * \param[out] moved_max          [steps] most elements that a part receives in each step
- * \param[out] convergence_steps  steps that began with an imbalance above options->threshold
- * \return EQP_OK or EQP_ERR_MEMORY */
-int eqp__diffusion_simulate(const eqp_part_graph *graph, const eqp_diffusion_options *options, double *load_max,
-                            double *moved_max, int64_t *convergence_steps);
-
 /** Moves elements at the borders of parts to neighbouring parts until the imbalance is at most options->threshold,
  * options->steps steps of diffusion are carried out, or a round does not lower it. A round simulates up to 16 steps of
  * diffusion on the graph of the present parts, down to half the threshold. Then elements cross each border until the
