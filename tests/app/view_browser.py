@@ -3,9 +3,8 @@
 """The page of runs in a browser: no error on its console, every number in its tables is that of report.json, seconds of
 ranks are those of loads.csv, samples are those of samples.bin, the keyboard works, and something is drawn.
 
-usage: view_browser.py CHROMEDRIVER CHROMIUM PAGE.html RUN... [--picture FILE.png]
+usage: view_browser.py CHROMEDRIVER CHROMIUM PAGE.html RUN...
 """
-import base64
 import csv
 import json
 import os
@@ -61,9 +60,6 @@ class Browser:
     def errors(self):
         return [entry for entry in self.call("POST", self.session + "/se/log", {"type": "browser"})
                 if entry["level"] in ("SEVERE", "WARNING") and "GPU stall" not in entry["message"]]
-
-    def picture(self):
-        return base64.b64decode(self.call("GET", self.session + "/screenshot"))
 
     def close(self):
         try:
@@ -223,11 +219,6 @@ def check_files(browser):
 
 
 def main(arguments):
-    picture = None
-    if "--picture" in arguments:
-        at = arguments.index("--picture")
-        picture = arguments[at + 1]
-        del arguments[at:at + 2]
     driver, binary, page, *runs = arguments
     reports = []
     for run in runs:
@@ -237,9 +228,6 @@ def main(arguments):
     try:
         browser.open(page)
         check_reports(browser.run("return equipoise.page.runs.map(r => r.report)"), reports)
-        if picture:
-            with open(picture, "wb") as f:
-                f.write(browser.picture())
         check_tables(browser, reports)
         check_seconds(browser, runs)
         check_schedule(browser, runs, reports)
