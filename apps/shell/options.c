@@ -54,47 +54,30 @@ static int read_text(const app_option *option, const char *text, const char **va
 
 static int store(const reading *r, const app_option *option, const char *text)
 {
-    union {
-        bool flag;
-        int64_t integer;
-        double real;
-        int choice;
-        const char *text;
-    } value;
-    size_t size = 0;
+    void *at = r->values + option->offset;
     eqp_message what = {"out of memory"};
-    int code = EQP_ERR_INTERNAL;
+    int code = EQP_OK;
 
     switch (option->type) {
     case APP_OPTION_FLAG:
-        value.flag = true;
-        size = sizeof value.flag;
-        code = EQP_OK;
+        *(bool *)at = true;
         break;
     case APP_OPTION_INT:
-        code = read_int(option, text, &value.integer, &what);
-        size = sizeof value.integer;
+        code = read_int(option, text, at, &what);
         break;
     case APP_OPTION_REAL:
-        code = read_real(option, text, &value.real, &what);
-        size = sizeof value.real;
+        code = read_real(option, text, at, &what);
         break;
     case APP_OPTION_CHOICE:
-        code = eqp_read_choice(text, option->choices, &value.choice, &what);
-        size = sizeof value.choice;
+        code = eqp_read_choice(text, option->choices, at, &what);
         break;
     case APP_OPTION_TEXT:
     case APP_OPTION_KEYED:
-        code = read_text(option, text, &value.text, &what);
-        size = sizeof value.text;
+        code = read_text(option, text, at, &what);
         break;
     }
-    if (code) {
-        eqp_message_set(r->message, "%s: --%s: %s", r->line->program, option->name, what.text);
-    } else {
-        memcpy(r->values + option->offset, &value, size);
-    }
-    return code;
+    APP_REFUSE_IF(code != EQP_OK, r->message, code, "%s: --%s: %s", r->line->program, option->name, what.text);
+    return EQP_OK;
 }
 
 static int refuse(const reading *r, const char *argument, int length, const char *why)
@@ -233,35 +216,26 @@ static int read_arguments(reading *r, int argc, char *const *argv)
 int app_options_parse(const app_command_line *line, int argc, char *const *argv, void *values, app_action *action,
                       eqp_message *message)
 {
-    reading r = {line, NULL, NULL, 0, APP_RUN, message};
-    int noptions = app_options_count(line);
-    int code = eqp_array_create(&r.values, (int64_t)line->values_size, 1);
+    APP_FREED char *made = NULL;
+    APP_FREED bool *given = NULL;
+    const int noptions = app_options_count(line);
+    int code = eqp_array_create(&made, (int64_t)line->values_size, 1);
 
-    code = code ? code : eqp_array_create(&r.given, noptions, sizeof *r.given);
-    if (code) {
-        eqp_message_set(message, "%s: %s", line->program, eqp_error_text(code));
-        goto done;
-    }
-    for (int k = 0; k < noptions && !code; k++) {
+    code = code ? code : eqp_array_create(&given, noptions, sizeof *given);
+    APP_REFUSE_IF(code, message, code, "%s: %s", line->program, eqp_error_text(code));
+    reading r = {line, made, given, 0, APP_RUN, message};
+    for (int k = 0; k < noptions; k++) {
         const app_option row = app_options_row(line, k);
-        if (row.fallback) {
-            code = store(&r, &row, row.fallback);
-        }
+        EQP_CHECK(row.fallback ? store(&r, &row, row.fallback) : EQP_OK);
     }
-    code = code ? code : read_arguments(&r, argc, argv);
-    if (code) {
-        goto done;
-    }
+    EQP_CHECK(read_arguments(&r, argc, argv));
     if (line->given_room > 0) {
         const int room = line->given_room < noptions ? line->given_room : noptions;
-        memcpy(r.values + line->given_offset, r.given, (size_t)room * sizeof *r.given);
+        memcpy(made + line->given_offset, given, (size_t)room * sizeof *given);
     }
-    memcpy(values, r.values, line->values_size);
+    memcpy(values, made, line->values_size);
     *action = r.action;
-done:
-    free(r.given);
-    free(r.values);
-    return code;
+    return EQP_OK;
 }
 
 bool app_options_given(const app_command_line *line, const void *values, const char *name)

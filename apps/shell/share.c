@@ -30,35 +30,27 @@ static void scale_to_mean_one(int n, double *speed)
 
 static int read_speeds(const char *text, eqp_share_options *choice, eqp_message *message)
 {
-    char **words = NULL;
-    double *speed = NULL, most = 0.0;
-    int n = 0, code = app_parse_word_list(text, &n, &words, message);
+    APP_FREED char **words = NULL;
+    APP_FREED double *speed = NULL;
+    double most = 0.0;
+    int n = 0;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&speed, n, sizeof *speed);
+    EQP_CHECK(app_parse_word_list(text, &n, &words, message));
+    EQP_CHECK(eqp_array_create(&speed, n, sizeof *speed));
+    for (int i = 0; i < n; i++) {
+        APP_REFUSE_IF(eqp_read_real(words[i], 0.0, true, INFINITY, &speed[i], NULL) != EQP_OK, message,
+                      EQP_ERR_ARGUMENT, "'%.40s' is no speed > 0", words[i]);
+        most = fmax(most, speed[i]);
     }
-    for (int i = 0; i < n && code == EQP_OK; i++) {
-        code = eqp_read_real(words[i], 0.0, true, INFINITY, &speed[i], NULL);
-        if (code != EQP_OK) {
-            eqp_message_set(message, "'%.40s' is no speed > 0", words[i]);
-        }
-        most = code == EQP_OK ? fmax(most, speed[i]) : most;
-    }
-    for (int i = 0; i < n && code == EQP_OK; i++) {
+    for (int i = 0; i < n; i++) {
         speed[i] /= most; /* sums of huge speeds would overflow */
-        if (speed[i] < LEAST_SPEED) {
-            eqp_message_set(message, "'%.40s' is less than a thousandth of the largest speed", words[i]);
-            code = EQP_ERR_ARGUMENT;
-        }
-    }
-    free(words);
-    if (code != EQP_OK) {
-        free(speed);
-        return code;
+        APP_REFUSE_IF(speed[i] < LEAST_SPEED, message, EQP_ERR_ARGUMENT,
+                      "'%.40s' is less than a thousandth of the largest speed", words[i]);
     }
     scale_to_mean_one(n, speed);
     choice->nspeeds = n;
     choice->speed = speed;
+    speed = NULL;
     return EQP_OK;
 }
 
@@ -69,7 +61,7 @@ int app_share_parse(const char *text, eqp_share_options *choice, eqp_message *me
     const size_t length = strcspn(text, ":");
     const char *rest = text[length] == ':' ? text + length + 1 : NULL;
     char word[16] = "";
-    int kind, code = EQP_OK;
+    int kind;
 
     if (length < sizeof word) {
         memcpy(word, text, length);
@@ -78,19 +70,16 @@ int app_share_parse(const char *text, eqp_share_options *choice, eqp_message *me
                   "'%.100s' is not equal, speeds:S,..., measured or model[:" EQP_SPEEDS_KINDS "]", text);
     made.kind = (eqp_share_kind)kind;
     if (made.kind == EQP_SHARE_SPEEDS) {
-        code = read_speeds(rest != NULL ? rest : "", &made, message);
-    } else if (rest != NULL && made.kind != EQP_SHARE_MODEL) {
-        eqp_message_set(message, "%s takes no value", word);
-        code = EQP_ERR_ARGUMENT;
-    } else if (rest != NULL && eqp_speeds_kind_parse(rest, &model) != EQP_OK) {
-        eqp_message_set(message, "'%.40s' is not " EQP_SPEEDS_KINDS, rest);
-        code = EQP_ERR_ARGUMENT;
+        EQP_CHECK(read_speeds(rest != NULL ? rest : "", &made, message));
+    } else {
+        APP_REFUSE_IF(rest != NULL && made.kind != EQP_SHARE_MODEL, message, EQP_ERR_ARGUMENT, "%s takes no value",
+                      word);
+        APP_REFUSE_IF(rest != NULL && eqp_speeds_kind_parse(rest, &model) != EQP_OK, message, EQP_ERR_ARGUMENT,
+                      "'%.40s' is not " EQP_SPEEDS_KINDS, rest);
     }
-    if (code == EQP_OK) {
-        made.model = made.kind == EQP_SHARE_MODEL ? eqp_speeds_model(model) : NULL;
-        *choice = made;
-    }
-    return code;
+    made.model = made.kind == EQP_SHARE_MODEL ? eqp_speeds_model(model) : NULL;
+    *choice = made;
+    return EQP_OK;
 }
 
 void app_share_free(eqp_share_options *choice)
