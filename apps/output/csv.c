@@ -73,21 +73,21 @@ static void write_field(FILE *stream, const eqp_field *field)
     }
 }
 
-int eqp_csv_create(const char *path, int ncolumns, const char *const *column, eqp_csv **csv, eqp_message *message)
+int eqp_csv_create(const char *dir, const char *name, const char *header, eqp_csv **csv, eqp_message *message)
 {
+    char *path = dir != NULL ? eqp__report_file_join(dir, name) : strdup(name);
     eqp_csv *c = NULL;
-    int code;
+    int code = path != NULL ? EQP_OK : EQP_ERR_MEMORY;
 
+    EQP_TRY(code);
     EQP_TRY(eqp_array_create(&c, 1, sizeof *c));
     EQP_TRY(eqp_output_create(path, &c->file, message));
-    for (int i = 0; i < ncolumns; i++) {
-        write_text(eqp_output_stream(c->file), column[i]);
-        (void)fputc(i + 1 < ncolumns ? ',' : '\n', eqp_output_stream(c->file));
-    }
+    (void)(header != NULL && fprintf(eqp_output_stream(c->file), "%s\n", header));
     *csv = c;
-    return EQP_OK;
+    c = NULL;
 done:
     eqp_csv_free(c);
+    free(path);
     return code;
 }
 

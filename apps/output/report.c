@@ -282,31 +282,34 @@ static int find_columns(json_t *rows, const char ***columns, int *ncolumns)
     return EQP_OK;
 }
 
-static int write_rows(json_t *rows, const char *path, eqp_message *message)
+static int write_rows(json_t *rows, const char *dir, eqp_message *message)
 {
     const char **columns = NULL;
     eqp_field *fields = NULL;
-    eqp_csv *csv = NULL;
+    EQP_CSV_FREED eqp_csv *csv = NULL;
     json_t *row;
     size_t i;
-    int n = 0;
-    int code = find_columns(rows, &columns, &n);
+    int n = 0, code;
 
-    /* Rows without a single field leave nothing to write. */
-    if (code || n == 0 || (code = eqp_array_create(&fields, n, sizeof *fields)) ||
-        (code = eqp_csv_create(path, n, columns, &csv, message))) {
-        goto done;
+    EQP_TRY(find_columns(rows, &columns, &n));
+    if (n == 0) {
+        goto done; /* rows without a single field */
     }
+    EQP_TRY(eqp_array_create(&fields, n, sizeof *fields));
+    EQP_TRY(eqp_csv_create(dir, "compare.csv", NULL, &csv, message));
+    for (int c = 0; c < n; c++) {
+        fields[c] = eqp_field_text(NULL, columns[c]);
+    }
+    EQP_TRY(eqp_csv_add(csv, n, fields));
     json_array_foreach(rows, i, row)
     {
         for (int c = 0; c < n; c++) {
             fields[c] = json_to_field(columns[c], json_object_get(row, columns[c]));
         }
-        code = code ? code : eqp_csv_add(csv, n, fields);
+        EQP_TRY(eqp_csv_add(csv, n, fields));
     }
-    code = code ? code : eqp_csv_finish(csv, message);
+    code = eqp_csv_finish(csv, message);
 done:
-    eqp_csv_free(csv);
     free(fields);
     free(columns);
     return code;
@@ -316,12 +319,9 @@ int eqp_report_finish(eqp_report *report, eqp_message *message)
 {
     json_t *compare = json_object_get(report->root, "compare");
     eqp_output *file = NULL;
-    char *path = NULL;
     int code;
 
-    path = eqp__report_file_join(report->dir, "compare.csv");
-    EQP_TRY(path ? EQP_OK : EQP_ERR_MEMORY);
-    EQP_TRY(json_array_size(compare) > 0 ? write_rows(compare, path, message) : EQP_OK);
+    EQP_TRY(json_array_size(compare) > 0 ? write_rows(compare, report->dir, message) : EQP_OK);
     /* The other keys go on in the object that the file has begun. */
     EQP_TRY(write_value(report, report->nsteps > 0 ? "\n  ]," : "],", report->root, JSON_INDENT(2), 1));
     (void)fputc('\n', eqp_output_stream(report->file));
@@ -331,6 +331,5 @@ int eqp_report_finish(eqp_report *report, eqp_message *message)
 done:
     eqp_output_discard(report->file);
     report->file = NULL;
-    free(path);
     return code;
 }

@@ -128,9 +128,10 @@ int eqp_report_finish(eqp_report *report, eqp_message *message);
 /* A CSV file in the making: a header, then rows; comma, RFC 4180 quotes, line feeds, reals with 17 digits. */
 typedef struct eqp_csv eqp_csv;
 
-/* Starts a file that will be named `path`, with its header; an older file stays until eqp_csv_publish() or
- * eqp_csv_finish(). EQP_OK, EQP_ERR_IO with the path in the message, EQP_ERR_MEMORY. */
-int eqp_csv_create(const char *path, int ncolumns, const char *const *column, eqp_csv **csv, eqp_message *message);
+/* Starts a file that will be named dir/name (dir NULL: name), with its header, the line of columns (NULL: none); an
+ * older file stays until eqp_csv_publish() or eqp_csv_finish(). EQP_OK, EQP_ERR_IO with the path in the message,
+ * EQP_ERR_MEMORY. */
+int eqp_csv_create(const char *dir, const char *name, const char *header, eqp_csv **csv, eqp_message *message);
 
 /* Appends a row, a field for each column. EQP_OK: errors of the disk show up in eqp_csv_finish(). */
 int eqp_csv_add(eqp_csv *csv, int n, const eqp_field *field);
@@ -146,13 +147,20 @@ int eqp_csv_finish(eqp_csv *csv, eqp_message *message);
 /* A file that was neither published nor finished is removed. NULL is legal. */
 void eqp_csv_free(eqp_csv *csv);
 
+/* Frees a local eqp_csv * at the end of its block. */
+#define EQP_CSV_FREED __attribute__((cleanup(eqp_csv_drop)))
+static inline void eqp_csv_drop(eqp_csv **csv)
+{
+    eqp_csv_free(*csv);
+}
+
 /* A table for people. */
 typedef struct eqp_table eqp_table;
 
 int eqp_table_create(int ncolumns, const char *const *header, eqp_table **table);
 
-/* Appends one cell, row by row from left to right; "" leaves it empty. EQP_OK, or EQP_ERR_MEMORY and no change. */
-int eqp_table_cell(eqp_table *table, const char *format, ...) EQP_PRINTF(2, 3);
+/* Appends cells, separated by tabs, row by row from left to right; "" is an empty one. EQP_OK or EQP_ERR_MEMORY. */
+int eqp_table_add(eqp_table *table, const char *format, ...) EQP_PRINTF(2, 3);
 
 /* The table as lines: the header, a rule, the rows, all columns aligned; columns that hold only numbers (with a unit
  * or a percent sign, or "-" for none) to the right. An incomplete last row is filled with empty cells. text: owned by

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* vasprintf */
 #include "output/report.h"
 
 #include <stdarg.h>
@@ -29,7 +30,7 @@ int eqp_table_create(int ncolumns, const char *const *header, eqp_table **table)
     }
     t->ncolumns = ncolumns;
     for (int i = 0; i < ncolumns && !code; i++) {
-        code = eqp_table_cell(t, "%s", header[i]);
+        code = eqp_table_add(t, "%s", header[i]);
     }
     if (code) {
         eqp_table_free(t);
@@ -39,23 +40,25 @@ int eqp_table_create(int ncolumns, const char *const *header, eqp_table **table)
     return EQP_OK;
 }
 
-int eqp_table_cell(eqp_table *table, const char *format, ...)
+int eqp_table_add(eqp_table *table, const char *format, ...)
 {
+    char *cells = NULL;
     va_list arguments;
-    char *text;
-    int length;
-    EQP_CHECK(eqp_array_reserve(&table->cell, &table->capacity, table->ncells + 1, sizeof *table->cell));
+    int code = EQP_OK;
+
     va_start(arguments, format);
-    length = vsnprintf(NULL, 0, format, arguments);
+    const int length = vasprintf(&cells, format, arguments);
     va_end(arguments);
-    text = length < 0 ? NULL : malloc((size_t)length + 1);
-    EQP_CHECK(!text ? EQP_ERR_MEMORY : EQP_OK);
-    va_start(arguments, format);
-    (void)vsnprintf(text, (size_t)length + 1, format, arguments);
-    va_end(arguments);
-    eqp_text_clean(text);
-    table->cell[table->ncells++] = text;
-    return EQP_OK;
+    EQP_CHECK(length < 0 ? EQP_ERR_MEMORY : EQP_OK);
+    for (char *rest = cells, *cell; (cell = strsep(&rest, "\t")) != NULL;) {
+        EQP_TRY(eqp_array_reserve(&table->cell, &table->capacity, table->ncells + 1, sizeof *table->cell));
+        table->cell[table->ncells] = strdup(cell);
+        EQP_TRY(table->cell[table->ncells] == NULL ? EQP_ERR_MEMORY : EQP_OK);
+        eqp_text_clean(table->cell[table->ncells++]);
+    }
+done:
+    free(cells);
+    return code;
 }
 
 static bool looks_like_number(const char *text)

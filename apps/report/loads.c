@@ -15,78 +15,44 @@
 
 #include "../shell/options.h"
 
-/* Columns after step and rank; the method follows the load. */
-static const struct member {
-    const char *name;
-    size_t offset;
-    bool counts; /* written as an integer */
-} members[] = {
-#define REAL(name, of)                                                                                                 \
-    {                                                                                                                  \
-        name, offsetof(eqp_rank_row, of), false                                                                        \
-    }
-#define COUNT(of)                                                                                                      \
-    {                                                                                                                  \
-#of, offsetof(eqp_rank_row, of), true                                                                          \
-    }
-    REAL("load", load),
-    REAL("predicted", predicted),
-    COUNT(particles),
-    COUNT(targets),
-    COUNT(interactions),
-    COUNT(ghosts),
-    COUNT(bytes_sent),
-    REAL("force_seconds", load),
-    REAL("balance_seconds", balance_seconds),
-    REAL("speed", speed),
-    COUNT(helped),
-    REAL("busy_seconds", busy_seconds),
-    REAL("exchange_seconds", exchange_seconds),
-    COUNT(migrated),
-    COUNT(bytes_moved),
-    COUNT(last_messages_sent),
-    COUNT(last_messages_received),
-    COUNT(last_bytes_sent),
-    COUNT(last_bytes_received),
-};
-enum { MEMBERS = sizeof members / sizeof members[0], METHOD = 3, WRITTEN = 3 + MEMBERS };
-
-static void list_fields(int64_t step, int rank, const char *method, const eqp_rank_row *row, eqp_field field[WRITTEN])
-{
-    field[0] = eqp_field_count("step", step);
-    field[1] = eqp_field_count("rank", rank);
-    field[METHOD] = eqp_field_text("method", method);
-    for (int m = 0; m < MEMBERS; m++) {
-        double value;
-        memcpy(&value, (const char *)row + members[m].offset, sizeof value);
-        field[2 + m + (2 + m >= METHOD)] = members[m].counts ? eqp_field_count(members[m].name, (int64_t)value)
-                                                             : eqp_field_real(members[m].name, value);
-    }
-}
-
 int app_loads_create(const char *dir, eqp_csv **csv, eqp_message *message)
 {
-    static const eqp_rank_row none;
-    eqp_field field[WRITTEN];
-    const char *column[WRITTEN];
-    APP_FREED char *path = NULL;
-
-    list_fields(0, 0, "", &none, field);
-    for (int c = 0; c < WRITTEN; c++) {
-        column[c] = field[c].name;
-    }
     EQP_CHECK(eqp_report_directory(dir, message));
-    path = eqp__report_file_join(dir, "loads.csv");
-    EQP_CHECK(path != NULL ? EQP_OK : EQP_ERR_MEMORY);
-    return eqp_csv_create(path, WRITTEN, column, csv, message);
+    return eqp_csv_create(dir, "loads.csv",
+                          "step,rank,load,method,predicted,particles,targets,interactions,ghosts,bytes_sent,"
+                          "force_seconds,balance_seconds,speed,helped,busy_seconds,exchange_seconds,migrated,"
+                          "bytes_moved,last_messages_sent,last_messages_received,last_bytes_sent,last_bytes_received",
+                          csv, message);
 }
 
 int app_loads_add(eqp_csv *csv, int64_t step, int rank, const char *method, const eqp_rank_row *row)
 {
-    eqp_field field[WRITTEN];
+#define COUNT(member) eqp_field_count(#member, (int64_t)row->member)
+#define REAL(member) eqp_field_real(#member, row->member)
+    const eqp_field field[] = {eqp_field_count("step", step),
+                               eqp_field_count("rank", rank),
+                               REAL(load),
+                               eqp_field_text("method", method),
+                               REAL(predicted),
+                               COUNT(particles),
+                               COUNT(targets),
+                               COUNT(interactions),
+                               COUNT(ghosts),
+                               COUNT(bytes_sent),
+                               eqp_field_real("force_seconds", row->load),
+                               REAL(balance_seconds),
+                               REAL(speed),
+                               COUNT(helped),
+                               REAL(busy_seconds),
+                               REAL(exchange_seconds),
+                               COUNT(migrated),
+                               COUNT(bytes_moved),
+                               COUNT(last_messages_sent),
+                               COUNT(last_messages_received),
+                               COUNT(last_bytes_sent),
+                               COUNT(last_bytes_received)};
 
-    list_fields(step, rank, method, row, field);
-    return eqp_csv_add(csv, WRITTEN, field);
+    return eqp_csv_add(csv, (int)(sizeof field / sizeof field[0]), field);
 }
 
 enum { STEP, RANK, LOAD, NCOLUMNS = 6 };

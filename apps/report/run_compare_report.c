@@ -204,7 +204,7 @@ static double gain_of(const eqp_compared *row, const eqp_compared *other)
 
 static int add_percent(eqp_table *table, const char *format, double share)
 {
-    return isfinite(share) ? eqp_table_cell(table, format, 100.0 * share) : eqp_table_cell(table, "%s", "");
+    return isfinite(share) ? eqp_table_add(table, format, 100.0 * share) : eqp_table_add(table, "%s", "");
 }
 
 /* Options that decide the columns of a table. */
@@ -223,23 +223,22 @@ static int add_memory(eqp_table *table, const eqp_compared *row)
         bytes /= 1000.0;
         k++;
     }
-    return eqp_table_cell(table, "%.3g %s%s", bytes, unit[k], fits(row) ? " " : "!");
+    return eqp_table_add(table, "%.3g %s%s", bytes, unit[k], fits(row) ? " " : "!");
 }
 
 static int add_work(eqp_table *table, const group *g, const eqp_compared *row, const columns *c)
 {
     const eqp_evaluated *e = &row->evaluated;
+    const bool chosen = row->chosen[0] != '\0';
 
-    EQP_CHECK(eqp_table_cell(table, "%d", row->parts));
-    EQP_CHECK(row->chosen[0] == '\0' ? eqp_table_cell(table, "%s", row->method)
-                                     : eqp_table_cell(table, "%s (%s)", row->method, row->chosen));
-    EQP_CHECK(c->look.grain_size != NULL ? eqp_table_cell(table, "%d", c->look.grain_size[row->grain]) : EQP_OK);
-    EQP_CHECK(eqp_table_cell(table, "%.2f%%%s", 100.0 * e->imbalance, mark(g, row, imbalance_of)));
+    EQP_CHECK(eqp_table_add(table, "%d\t%s%s%s%s", row->parts, row->method, chosen ? " (" : "", row->chosen,
+                            chosen ? ")" : ""));
+    EQP_CHECK(c->look.grain_size != NULL ? eqp_table_add(table, "%d", c->look.grain_size[row->grain]) : EQP_OK);
+    EQP_CHECK(eqp_table_add(table, "%.2f%%%s", 100.0 * e->imbalance, mark(g, row, imbalance_of)));
     EQP_CHECK(c->cycle ? add_percent(table, "%.1f%%", has_phases(row) ? row->cycle.efficiency : NAN) : EQP_OK);
     EQP_CHECK(add_percent(table, "%.2f%%", row->imbalance_next));
-    EQP_CHECK(eqp_table_cell(table, "%lld%s", (long long)e->ghosts_total, mark(g, row, ghosts_of)));
-    EQP_CHECK(eqp_table_cell(table, "%lld", (long long)e->ghosts_max));
-    EQP_CHECK(eqp_table_cell(table, "%d", e->neighbours_max));
+    EQP_CHECK(eqp_table_add(table, "%lld%s\t%lld\t%d", (long long)e->ghosts_total, mark(g, row, ghosts_of),
+                            (long long)e->ghosts_max, e->neighbours_max));
     return c->memory ? add_memory(table, row) : EQP_OK;
 }
 
@@ -249,12 +248,11 @@ static int add_time(eqp_table *table, const group *g, const eqp_compared *row, c
 
     eqp_exchange_plan_name(&row->evaluated.plan, plan);
     EQP_CHECK(
-        eqp_table_cell(table, "%.4g%s", (c->look.unitless ? 1.0 : 1e3) * seconds_of(row), mark(g, row, seconds_of)));
+        eqp_table_add(table, "%.4g%s", (c->look.unitless ? 1.0 : 1e3) * seconds_of(row), mark(g, row, seconds_of)));
     EQP_CHECK(add_percent(table, "%.1f%%", efficiency_of(row)));
     EQP_CHECK(add_percent(table, "%+.1f%%", gain_of(row, find(g, STRAW_MAN))));
     EQP_CHECK(add_percent(table, "%+.1f%%", gain_of(row, find(g, SIMPLE))));
-    EQP_CHECK(eqp_table_cell(table, "%.3g", row->balance_seconds));
-    return eqp_table_cell(table, "%s", plan);
+    return eqp_table_add(table, "%.3g\t%s", row->balance_seconds, plan);
 }
 
 static void print_legend(FILE *stream, const columns *c)
@@ -329,7 +327,7 @@ int app_compare_table(FILE *stream, int n, const eqp_compared *rows, const app_c
     for (int i = 0; i < n;) {
         const group g = group_of(n - i, rows + i);
         for (int k = 0; k < ncolumns && i > 0; k++) {
-            EQP_TRY(eqp_table_cell(table, "%s", ""));
+            EQP_TRY(eqp_table_add(table, "%s", ""));
         }
         for (int k = 0; k < g.n; k++) {
             EQP_TRY(add_work(table, &g, &g.row[k], &c));

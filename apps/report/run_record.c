@@ -256,17 +256,12 @@ static int add_line(app_record *record, const app_record_row *row)
 {
     const eqp_step *now = row->step;
 
-    EQP_CHECK(eqp_table_cell(record->table, "%lld", (long long)now->step));
-    EQP_CHECK(eqp_table_cell(record->table, "%s", now->rebalanced ? "yes" : ""));
-    EQP_CHECK(eqp_table_cell(record->table, "%.2f%%", 100.0 * now->imbalance_predicted));
-    EQP_CHECK(eqp_table_cell(record->table, "%.2f%%", 100.0 * now->imbalance_measured));
-    EQP_CHECK(eqp_table_cell(record->table, "%lld", (long long)now->ghosts_total));
-    EQP_CHECK(eqp_table_cell(record->table, "%lld", (long long)now->bytes_total));
-    EQP_CHECK(eqp_table_cell(record->table, "%lld", (long long)now->bytes_moved));
-    EQP_CHECK(eqp_table_cell(record->table, "%.4f", now->load_max));
-    EQP_CHECK(eqp_table_cell(record->table, "%.4f", now->balance_seconds));
+    EQP_CHECK(eqp_table_add(record->table, "%lld\t%s\t%.2f%%\t%.2f%%\t%lld\t%lld\t%lld\t%.4f\t%.4f",
+                            (long long)now->step, now->rebalanced ? "yes" : "", 100.0 * now->imbalance_predicted,
+                            100.0 * now->imbalance_measured, (long long)now->ghosts_total, (long long)now->bytes_total,
+                            (long long)now->bytes_moved, now->load_max, now->balance_seconds));
     for (int i = 0; i < record->ncolumns; i++) {
-        EQP_CHECK(eqp_table_cell(record->table, "%s", row->cell[i]));
+        EQP_CHECK(eqp_table_add(record->table, "%s", row->cell[i]));
     }
     return EQP_OK;
 }
@@ -375,16 +370,13 @@ done:
 /* hindsight.csv: the best schedule of maps, step by step. Steps are counted by the run. */
 static int write_schedule(const app_record *record, const eqp_balancer *balancer, eqp_message *message)
 {
-    static const char *const column[] = {"step", "steps", "seconds", "best_seconds", "map", "best_map"};
-    char *path = eqp__report_file_join(record->run->report, "hindsight.csv");
-    eqp_hindsight_stretch *stretch = NULL;
-    eqp_csv *csv = NULL;
+    APP_FREED eqp_hindsight_stretch *stretch = NULL;
+    EQP_CSV_FREED eqp_csv *csv = NULL;
     int64_t n = 0;
-    int code;
 
-    EQP_TRY(path != NULL ? EQP_OK : EQP_ERR_MEMORY);
-    EQP_TRY(eqp_balancer_regret(balancer, NULL, &n, &stretch));
-    EQP_TRY(eqp_csv_create(path, 6, column, &csv, message));
+    EQP_CHECK(eqp_balancer_regret(balancer, NULL, &n, &stretch));
+    EQP_CHECK(eqp_csv_create(record->run->report, "hindsight.csv", "step,steps,seconds,best_seconds,map,best_map", &csv,
+                             message));
     for (int64_t i = 0; i < n; i++) {
         const eqp_hindsight_stretch *s = &stretch[i];
         const eqp_field field[] = {eqp_field_count("step", record->first_step + s->first),
@@ -393,14 +385,9 @@ static int write_schedule(const app_record *record, const eqp_balancer *balancer
                                    eqp_field_real("best_seconds", s->best),
                                    eqp_field_count("map", s->map),
                                    eqp_field_count("best_map", s->best_map)};
-        EQP_TRY(eqp_csv_add(csv, 6, field));
+        EQP_CHECK(eqp_csv_add(csv, 6, field));
     }
-    EQP_TRY(eqp_csv_finish(csv, message));
-done:
-    eqp_csv_free(csv);
-    free(stretch);
-    free(path);
-    return code;
+    return eqp_csv_finish(csv, message);
 }
 
 static int set_totals(app_record *record, const app_record_totals *totals)

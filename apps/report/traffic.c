@@ -44,23 +44,15 @@ static int list_flows(MPI_Comm comm, int64_t *n, flow **list)
 
 static int write_flows(const char *dir, int64_t n, const flow *list, eqp_message *message)
 {
-    static const char *const column[] = {"from", "to", "bytes"};
-    char *path = eqp__report_file_join(dir, "traffic.csv");
-    eqp_csv *csv = NULL;
-    int code;
+    EQP_CSV_FREED eqp_csv *csv = NULL;
 
-    EQP_TRY(path != NULL ? EQP_OK : EQP_ERR_MEMORY);
-    EQP_TRY(eqp_csv_create(path, 3, column, &csv, message));
+    EQP_CHECK(eqp_csv_create(dir, "traffic.csv", "from,to,bytes", &csv, message));
     for (int64_t i = 0; i < n; i++) {
         const eqp_field field[] = {eqp_field_count("from", list[i].from), eqp_field_count("to", list[i].to),
                                    eqp_field_count("bytes", list[i].bytes)};
-        EQP_TRY(eqp_csv_add(csv, 3, field));
+        EQP_CHECK(eqp_csv_add(csv, 3, field));
     }
-    EQP_TRY(eqp_csv_finish(csv, message));
-done:
-    eqp_csv_free(csv);
-    free(path);
-    return code;
+    return eqp_csv_finish(csv, message);
 }
 
 int app_traffic_write(MPI_Comm comm, const char *dir, eqp_message *message)

@@ -179,63 +179,45 @@ static int read_schedule(app_run_settings *run, eqp_message *message)
 
 static int choose_schedule(app_run_settings *run, eqp_message *message)
 {
-    int code;
-
     run->schedule = NULL;
     run->schedule_rules = eqp_schedule_options_defaults();
     if (run->schedule_text == NULL || strcmp(run->schedule_text, "none") == 0) {
         return EQP_OK;
     }
-    code = read_schedule(run, message);
-    APP_REFUSE_IF(code == EQP_OK && run->ncompare > 0, message, EQP_ERR_ARGUMENT,
-                  "%s: nothing is handed out where no step is made", run->schedule_text);
-    return code;
+    EQP_CHECK(read_schedule(run, message));
+    APP_REFUSE_IF(run->ncompare > 0, message, EQP_ERR_ARGUMENT, "%s: nothing is handed out where no step is made",
+                  run->schedule_text);
+    return EQP_OK;
 }
 
 static int choose_policy(app_run_settings *run, eqp_message *message)
 {
-    int code;
-
     run->policy = eqp_policy_options_defaults();
     run->policy.imbalance_tol = run->imbalance_tol;
     run->policy.false_alarms = run->false_alarms;
-    code = eqp_policy_options_parse(run->rebalance, &run->policy);
-    if (code != EQP_OK) {
-        eqp_message_set(message, "'%.100s' is not auto, never, repair, gain or a number of steps > 0", run->rebalance);
-    }
-    return code;
+    const int code = eqp_policy_options_parse(run->rebalance, &run->policy);
+    APP_REFUSE_IF(code != EQP_OK, message, code, "'%.100s' is not auto, never, repair, gain or a number of steps > 0",
+                  run->rebalance);
+    return EQP_OK;
 }
 
 static int choose_lazy(app_run_settings *run, eqp_message *message)
 {
-    int code;
-
     run->lazy = eqp_lazy_options_defaults();
-    if (run->lazy_text == NULL) {
-        return EQP_OK;
-    }
-    code = eqp_lazy_options_parse(run->lazy_text, &run->lazy, message);
-    if (code == EQP_OK && run->ncompare > 0 && run->lazy.mode != EQP_LAZY_NONE) {
-        eqp_message_set(message, "%s: no map is used where no step is made", run->lazy_text);
-        code = EQP_ERR_ARGUMENT;
-    }
-    return code;
+    EQP_CHECK(run->lazy_text != NULL ? eqp_lazy_options_parse(run->lazy_text, &run->lazy, message) : EQP_OK);
+    APP_REFUSE_IF(run->ncompare > 0 && run->lazy.mode != EQP_LAZY_NONE, message, EQP_ERR_ARGUMENT,
+                  "%s: no map is used where no step is made", run->lazy_text);
+    return EQP_OK;
 }
 
 static int choose_exchange(app_run_settings *run, eqp_message *message)
 {
-    int code = EQP_OK;
-
     run->exchange = (eqp_exchange_plan)EQP_EXCHANGE_PLAN_DEFAULTS;
     run->exchange_auto = run->exchange_text == NULL || strcmp(run->exchange_text, "auto") == 0;
-    if (!run->exchange_auto) {
-        code = eqp_exchange_plan_parse(run->exchange_text, &run->exchange);
-        if (code != EQP_OK) {
-            eqp_message_set(message, "'%.100s' is not auto, nor a plan such as two-stage+broadcast/16+node/4",
-                            run->exchange_text);
-        }
-    }
-    return code;
+    const int code = run->exchange_auto ? EQP_OK : eqp_exchange_plan_parse(run->exchange_text, &run->exchange);
+    APP_REFUSE_IF(code != EQP_OK, message, code,
+                  "'%.100s' is not auto, nor a plan such as two-stage+broadcast/16+node/4", run->exchange_text);
+    return EQP_OK;
 }
 
 static int by_number(const void *a, const void *b)
@@ -422,11 +404,10 @@ static int list_method(eqp_table *list, const eqp_method *method)
 {
     const eqp_option *option;
 
-    EQP_CHECK(eqp_table_cell(list, "%s", method->name));
-    EQP_CHECK(eqp_table_cell(list, "%s", method->summary));
+    EQP_CHECK(eqp_table_add(list, "%s\t%s", method->name, method->summary));
     for (int i = 0; (option = eqp_choice_option(method, i)) != NULL; i++) {
-        EQP_CHECK(eqp_table_cell(list, option->type == EQP_OPTION_FLAG ? "  %s" : "  %s=", option->name));
-        EQP_CHECK(eqp_table_cell(list, "  %s", option->help));
+        EQP_CHECK(eqp_table_add(list, option->type == EQP_OPTION_FLAG ? "  %s\t  %s" : "  %s=\t  %s", option->name,
+                                option->help));
     }
     return EQP_OK;
 }
@@ -443,8 +424,7 @@ int app_run_list_methods(const eqp_methods *own, char **text)
         EQP_TRY(list_method(list, method));
     }
     for (int i = 0; (method = eqp_method_lacking(i)) != NULL; i++) {
-        EQP_TRY(eqp_table_cell(list, "%s", method->name));
-        EQP_TRY(eqp_table_cell(list, "not built: %s", method->summary));
+        EQP_TRY(eqp_table_add(list, "%s\tnot built: %s", method->name, method->summary));
     }
     EQP_TRY(eqp_table_text(list, text));
 done:
@@ -461,8 +441,7 @@ int app_run_list_schedules(char **text)
 
     EQP_TRY(eqp_table_create(2, header, &list));
     for (int i = 0; (method = eqp_schedule_method_at(i)) != NULL; i++) {
-        EQP_TRY(eqp_table_cell(list, "%s", method->name));
-        EQP_TRY(eqp_table_cell(list, "%s", method->summary));
+        EQP_TRY(eqp_table_add(list, "%s\t%s", method->name, method->summary));
     }
     EQP_TRY(eqp_table_text(list, text));
 done:
@@ -472,18 +451,11 @@ done:
 
 static int list_kind(eqp_table *list, const app_recipe_kind *kind)
 {
-    int code = EQP_OK;
-
-    for (int k = -1; k < kind->nkeys && code == EQP_OK; k++) {
-        code = k < 0 ? eqp_table_cell(list, "%s", kind->name) : eqp_table_cell(list, "  %s", kind->key[k].name);
-        if (code == EQP_OK) {
-            code = k < 0 ? eqp_table_cell(list, "%s", "") : eqp_table_cell(list, "%g", kind->key[k].value);
-        }
-        if (code == EQP_OK) {
-            code = eqp_table_cell(list, "%s", k < 0 ? kind->help : kind->key[k].help);
-        }
+    EQP_CHECK(eqp_table_add(list, "%s\t\t%s", kind->name, kind->help));
+    for (int k = 0; k < kind->nkeys; k++) {
+        EQP_CHECK(eqp_table_add(list, "  %s\t%g\t%s", kind->key[k].name, kind->key[k].value, kind->key[k].help));
     }
-    return code;
+    return EQP_OK;
 }
 
 int app_run_list_recipes(const app_recipes *table, char **text)

@@ -7,14 +7,13 @@
 TEST(a_table_is_aligned)
 {
     static const char *const header[] = {"method", "\xce\xbb %", "ghosts", "mixed"};
-    static const char *const cells[] = {"count", "123.4%", "7", "1", "interaction", "-", "-1000000", "a b", "\xc3\xa9"};
     eqp_table *table = NULL;
     HEAP char *text = NULL;
 
     assert_ok(eqp_table_create(4, header, &table));
-    for (int i = 0; i < COUNT_OF(cells); i++) {
-        assert_ok(eqp_table_cell(table, "%s", cells[i]));
-    }
+    assert_ok(eqp_table_add(table, "%s\t%.1f%%\t%d\t1", "count", 123.4, 7));
+    assert_ok(eqp_table_add(table, "interaction\t-\t-1000000\ta b"));
+    assert_ok(eqp_table_add(table, "%s", "\xc3\xa9"));
     assert_ok(eqp_table_text(table, &text));
     assert_string_equal(text, "method          \xce\xbb %    ghosts  mixed\n"
                               "-----------  ------  --------  -----\n"
@@ -39,13 +38,9 @@ TEST(a_table_can_be_taken_row_by_row)
     char *text = NULL;
 
     assert_ok(eqp_table_create(3, header, &table));
+    static const char *const cells[] = {"1\ta\t-", "200\tb\t1.5", "3000\tlonger\t-2\t4\tc"};
     for (int i = 0; i < 4; i++) {
-        static const char *const cells[][6] = {
-            {"1", "a", "-"}, {"200", "b", "1.5"}, {"3000", "longer", "-2", "4", "c"}};
-
-        for (int c = 0; i < 3 && c < 6 && cells[i][c]; c++) {
-            assert_ok(eqp_table_cell(table, "%s", cells[i][c]));
-        }
+        assert_ok(i < 3 ? eqp_table_add(table, "%s", cells[i]) : EQP_OK);
         assert_ok(eqp_table_take(table, &text));
         assert_string_equal(text, lines[i]);
         free(text);
@@ -89,7 +84,7 @@ static int whole_table(void *unused)
 
     (void)unused;
     for (int i = 0; i < 40 && !code; i++) {
-        code = eqp_table_cell(table, "%d", i);
+        code = eqp_table_add(table, "%d", i);
     }
     code = code ? code : eqp_table_text(table, &text);
     free(code ? NULL : text);

@@ -91,16 +91,14 @@ static int add_later(eqp_table *table, const rf_result *r, int i)
     const rf_later *later = &r->later[i];
     const eqp_compared *run = find_method(&r->comparison, APP_COMPARE_AS_RUN, row->parts);
     const double was = run != NULL ? r->later[run - r->comparison.rows].seconds : 0.0;
+    const bool chosen = row->chosen[0] != '\0';
 
-    EQP_CHECK(eqp_table_cell(table, "%d", row->parts));
-    EQP_CHECK(row->chosen[0] == '\0' ? eqp_table_cell(table, "%s", row->method)
-                                     : eqp_table_cell(table, "%s (%s)", row->method, row->chosen));
-    EQP_CHECK(eqp_table_cell(table, "%.2f%%", 100.0 * later->mean));
-    EQP_CHECK(eqp_table_cell(table, "%.2f%%", 100.0 * later->most));
-    EQP_CHECK(eqp_table_cell(table, "%.4g", later->seconds));
-    EQP_CHECK(was > 0 ? eqp_table_cell(table, "%+.1f%%", 100.0 * (1.0 - later->seconds / was))
-                      : eqp_table_cell(table, "%s", ""));
-    return later->moved >= 0 ? eqp_table_cell(table, "%" PRId64, later->moved) : eqp_table_cell(table, "%s", "");
+    EQP_CHECK(eqp_table_add(table, "%d\t%s%s%s%s", row->parts, row->method, chosen ? " (" : "", row->chosen,
+                            chosen ? ")" : ""));
+    EQP_CHECK(eqp_table_add(table, "%.2f%%\t%.2f%%\t%.4g", 100.0 * later->mean, 100.0 * later->most, later->seconds));
+    EQP_CHECK(was > 0 ? eqp_table_add(table, "%+.1f%%", 100.0 * (1.0 - later->seconds / was))
+                      : eqp_table_add(table, "%s", ""));
+    return later->moved >= 0 ? eqp_table_add(table, "%" PRId64, later->moved) : eqp_table_add(table, "%s", "");
 }
 
 /* Quality of the maps in all later phases. */
@@ -116,7 +114,7 @@ static int later_table(const rf_result *r, char **text)
     EQP_TRY(eqp_table_create(COLUMNS, header, &table));
     for (int i = 0; i < c->n; i++) {
         for (int k = 0; k < COLUMNS && i > 0 && c->rows[i].parts != c->rows[i - 1].parts; k++) {
-            EQP_TRY(eqp_table_cell(table, "%s", ""));
+            EQP_TRY(eqp_table_add(table, "%s", ""));
         }
         EQP_TRY(add_later(table, r, i));
     }
@@ -243,45 +241,36 @@ static int set_head(const rf_result *r, const char *command, const eqp_field *bo
 /* Writes phases.csv: one row for each row of compare.csv. */
 static int write_later(const rf_result *r, eqp_message *message)
 {
-    static const char *const column[] = {"method",        "parts",   "phases", "imbalance_mean",
-                                         "imbalance_max", "seconds", "moved"};
     const app_comparison *c = &r->comparison;
-    char *path = eqp__report_file_join(r->settings->run.report, "phases.csv");
-    eqp_csv *csv = NULL;
-    int code;
+    EQP_CSV_FREED eqp_csv *csv = NULL;
 
-    EQP_TRY(path != NULL ? EQP_OK : EQP_ERR_MEMORY);
-    EQP_TRY(eqp_csv_create(path, (int)(sizeof column / sizeof column[0]), column, &csv, message));
+    EQP_CHECK(eqp_csv_create(r->settings->run.report, "phases.csv",
+                             "method,parts,phases,imbalance_mean,imbalance_max,seconds,moved", &csv, message));
     for (int i = 0; i < c->n; i++) {
         const rf_later *later = &r->later[i];
         const eqp_field field[] = {
-            eqp_field_text(column[0], c->rows[i].method),
-            eqp_field_count(column[1], c->rows[i].parts),
-            eqp_field_count(column[2], count_later(r)),
-            eqp_field_real(column[3], later->mean),
-            eqp_field_real(column[4], later->most),
-            eqp_field_real(column[5], later->seconds),
-            later->moved >= 0 ? eqp_field_count(column[6], later->moved) : eqp_field_real(column[6], NAN),
+            eqp_field_text("method", c->rows[i].method),
+            eqp_field_count("parts", c->rows[i].parts),
+            eqp_field_count("phases", count_later(r)),
+            eqp_field_real("imbalance_mean", later->mean),
+            eqp_field_real("imbalance_max", later->most),
+            eqp_field_real("seconds", later->seconds),
+            later->moved >= 0 ? eqp_field_count("moved", later->moved) : eqp_field_real("moved", NAN),
         };
-        EQP_TRY(eqp_csv_add(csv, (int)(sizeof field / sizeof field[0]), field));
+        EQP_CHECK(eqp_csv_add(csv, (int)(sizeof field / sizeof field[0]), field));
     }
-    EQP_TRY(eqp_csv_finish(csv, message));
-done:
-    eqp_csv_free(csv);
-    free(path);
-    return code;
+    return eqp_csv_finish(csv, message);
 }
 
 /* Writes the run's loads.csv, for other programs of the project: the load of each rank in each phase. */
 static int write_loads(const rf_result *r, eqp_message *message)
 {
     const rf_trace *t = r->problem->trace;
-    eqp_rank_row *row = NULL;
-    eqp_csv *csv = NULL;
-    int code;
+    APP_FREED eqp_rank_row *row = NULL;
+    EQP_CSV_FREED eqp_csv *csv = NULL;
 
-    EQP_TRY(eqp_array_create(&row, t->nranks, sizeof *row));
-    EQP_TRY(app_loads_create(r->settings->run.report, &csv, message));
+    EQP_CHECK(eqp_array_create(&row, t->nranks, sizeof *row));
+    EQP_CHECK(app_loads_create(r->settings->run.report, &csv, message));
     for (int64_t p = 0; p < t->nphases; p++) {
         for (int k = 0; k < t->nranks; k++) {
             row[k] = (eqp_rank_row){.speed = 1.0};
@@ -294,14 +283,10 @@ static int write_loads(const rf_result *r, eqp_message *message)
         for (int k = 0; k < t->nranks; k++) {
             row[k].predicted = row[k].load;
             row[k].targets = row[k].particles;
-            EQP_TRY(app_loads_add(csv, p, k, APP_COMPARE_AS_RUN, &row[k]));
+            EQP_CHECK(app_loads_add(csv, p, k, APP_COMPARE_AS_RUN, &row[k]));
         }
     }
-    EQP_TRY(eqp_csv_finish(csv, message));
-done:
-    eqp_csv_free(csv);
-    free(row);
-    return code;
+    return eqp_csv_finish(csv, message);
 }
 
 int rf_result_report(const rf_result *r, const char *command, eqp_message *message)
@@ -329,20 +314,15 @@ static int write_csv(const rf_result *r, const int *part, eqp_message *message)
 {
     const rf_trace *t = r->problem->trace;
     const bool named = t->name != NULL && !t->names_are_json;
-    static const char *const column[] = {"item", "part", "name"};
-    eqp_csv *csv = NULL;
-    int code;
+    EQP_CSV_FREED eqp_csv *csv = NULL;
 
-    EQP_TRY(eqp_csv_create(r->settings->run.map, named ? 3 : 2, column, &csv, message));
+    EQP_CHECK(eqp_csv_create(NULL, r->settings->run.map, named ? "item,part,name" : "item,part", &csv, message));
     for (int64_t i = 0; i < t->n; i++) {
         const eqp_field field[] = {eqp_field_count("item", t->id[i]), eqp_field_count("part", part[i]),
                                    eqp_field_text("name", named ? t->name[i] : NULL)};
-        EQP_TRY(eqp_csv_add(csv, named ? 3 : 2, field));
+        EQP_CHECK(eqp_csv_add(csv, named ? 3 : 2, field));
     }
-    EQP_TRY(eqp_csv_finish(csv, message));
-done:
-    eqp_csv_free(csv);
-    return code;
+    return eqp_csv_finish(csv, message);
 }
 
 /* The row of the method of --map; NULL: it was not compared. */
