@@ -185,21 +185,15 @@ done:
 static int check_call(const eqp_method *method, const eqp_points *points, const eqp_balance_options *options,
                       const int *part, eqp_message *message)
 {
-    int code;
-
-    EQP_TRY(eqp__balance_options_check(method, options, message));
-    if (points == NULL || points->n < 0 || (points->n > 0 && part == NULL)) {
-        eqp_message_set(message, "balance: no points or no parts");
-        code = EQP_ERR_ARGUMENT;
-    } else if (options->nphases > 1 && points->n > 0 && points->phase_load == NULL) {
-        eqp_message_set(message, "balance: loads of phases and the number of phases need each other");
-        code = EQP_ERR_ARGUMENT;
-    } else if (options->regions != NULL && options->nparts > EQP_REGIONS_PARTS) {
-        eqp_message_set(message, "balance: regions of more than %d parts", EQP_REGIONS_PARTS);
-        code = EQP_ERR_ARGUMENT;
-    }
-done:
-    return code;
+    EQP__CHECK(eqp__balance_options_check(method, options, message));
+    EQP__FAIL_IF(points == NULL || points->n < 0 || (points->n > 0 && part == NULL),
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "balance: no points or no parts"));
+    EQP__FAIL_IF(
+        options->nphases > 1 && points->n > 0 && points->phase_load == NULL,
+        EQP__SAY(message, EQP_ERR_ARGUMENT, "balance: loads of phases and the number of phases need each other"));
+    EQP__FAIL_IF(options->regions != NULL && options->nparts > EQP_REGIONS_PARTS,
+                 EQP__SAY(message, EQP_ERR_ARGUMENT, "balance: regions of more than %d parts", EQP_REGIONS_PARTS));
+    return EQP_OK;
 }
 
 static int assign(const call *is, int code, eqp__collect *way, int *part, eqp_balance_result *result)
