@@ -31,7 +31,7 @@ typedef struct problem {
 typedef struct world {
     problem is;
     int64_t id[MOST_ITEMS], particles[MOST_ITEMS], size[MOST_ITEMS], pin_first[MOST_ITEMS + 1];
-    int64_t pin[MOST_ITEMS * PINS];
+    int64_t pin[MOST_ITEMS * PINS], my_first[MOST_ITEMS + 1]; /* my_first: pin_first of this rank */
     double weight[MOST_ITEMS], point[3 * MOST_ITEMS], source[3 * MOST_ITEMS], share[MOST_ITEMS + 20];
     int now[MOST_ITEMS];
     double phase_load[MOST_ITEMS * MOST_PHASES], times[MOST_PHASES];
@@ -155,17 +155,17 @@ static int last_of(const problem *is, int rank, int nranks)
     return first_of(is, rank + 1, nranks);
 }
 
-/* One rank's share of the world. pin_first: [n + 1] work. */
-static eqp_balance_items items_of(const world *w, int rank, int nranks, int64_t *pin_first)
+/* This rank's share of the world. */
+static eqp_balance_items items_of(MPI_Comm comm, world *w)
 {
-    int first = first_of(&w->is, rank, nranks), n = last_of(&w->is, rank, nranks) - first;
-    eqp_balance_items items = {.n = n};
+    const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm), first = first_of(&w->is, rank, nranks);
+    eqp_balance_items items = {.n = last_of(&w->is, rank, nranks) - first};
 
-    if (n == 0) {
+    if (items.n == 0) {
         return items;
     }
-    for (int i = 0; i <= n; i++) {
-        pin_first[i] = w->pin_first[first + i] - w->pin_first[first];
+    for (int64_t i = 0; i <= items.n && first > 0; i++) {
+        w->my_first[i] = w->pin_first[first + i] - w->pin_first[first];
     }
     items.id = w->id + first;
     items.weight = w->is.phases > 0 ? NULL : w->weight + first;
@@ -175,7 +175,7 @@ static eqp_balance_items items_of(const world *w, int rank, int nranks, int64_t 
     items.source = w->source + (ptrdiff_t)3 * first;
     items.part_now = w->is.now == UNKNOWN ? NULL : w->now + first;
     items.size = w->size + first;
-    items.pin_first = pin_first;
+    items.pin_first = first > 0 ? w->my_first : w->pin_first;
     items.pin = w->pin + w->pin_first[first];
     return items;
 }
@@ -211,10 +211,9 @@ static int balance_items(MPI_Comm comm, const eqp_method *method, const world *w
     return code;
 }
 
-static void balance(MPI_Comm comm, const eqp_method *method, const world *w, int *part, eqp_balance_result *result)
+static void balance(MPI_Comm comm, const eqp_method *method, world *w, int *part, eqp_balance_result *result)
 {
-    int64_t pin_first[MOST_ITEMS + 1];
-    const eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
+    const eqp_balance_items items = items_of(comm, w);
     eqp_balance_options options = options_of(w);
     eqp_message message = {"none"};
 

@@ -97,7 +97,7 @@ static void check_balance(const eqp_method *method, const world *w, const eqp_ba
 
 /* Curves and bisections do not depend on the distribution of items over ranks; every method gives the same parts twice.
  */
-static void check_repeatable(MPI_Comm comm, const eqp_method *method, const world *w, const int *part)
+static void check_repeatable(MPI_Comm comm, const eqp_method *method, world *w, const int *part)
 {
     int again[MOST_ITEMS];
     eqp_balance_result r;
@@ -234,9 +234,8 @@ MPI_TEST(capacities_hold)
 {
     enum { PARTS = 5 };
     world *w = make_world((problem){.n = 400, .nparts = PARTS, .now = IN_ORDER, .spread = EVERY_OTHER_RANK});
-    const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
-    int64_t pin_first[MOST_ITEMS + 1], capacity[PARTS];
-    const eqp_balance_items items = items_of(w, rank, nranks, pin_first);
+    int64_t capacity[PARTS];
+    const eqp_balance_items items = items_of(comm, w);
     eqp_balance_options options = options_of(w);
 
     for (int p = 0; p < PARTS; p++) {
@@ -268,8 +267,8 @@ MPI_TEST(capacities_hold)
 MPI_TEST(what_is_too_much_is_proven)
 {
     world *w = make_world((problem){.n = 100, .nparts = 2});
-    int64_t pin_first[MOST_ITEMS + 1], capacity[2] = {2000, 2949}; /* 5950 items in total */
-    const eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
+    int64_t capacity[2] = {2000, 2949}; /* 5950 items in total */
+    const eqp_balance_items items = items_of(comm, w);
     eqp_balance_options options = options_of(w);
     eqp_message message = {""};
     int part[MOST_ITEMS];

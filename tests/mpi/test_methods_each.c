@@ -34,8 +34,7 @@ MPI_TEST(repartitioning_moves_little)
 static void check_common_bisection(MPI_Comm comm, const char *how, problem is)
 {
     world *w = make_world(is);
-    int64_t pin_first[MOST_ITEMS + 1];
-    eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
+    eqp_balance_items items = items_of(comm, w);
     eqp_balance_options options = options_of(w);
     eqp_balance_result r;
     eqp_part_loads loads;
@@ -69,8 +68,7 @@ MPI_TEST(all_ranks_together_bisect_as_well)
 static void check_common_tiles(MPI_Comm comm, problem is, bool jagged)
 {
     world *w = make_world(is);
-    int64_t pin_first[MOST_ITEMS + 1];
-    const eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
+    const eqp_balance_items items = items_of(comm, w);
     eqp_balance_options options = options_of(w);
     int part[MOST_ITEMS], same[MOST_ITEMS];
 
@@ -102,9 +100,8 @@ MPI_TEST(all_ranks_together_cut_the_same_tiles)
 MPI_TEST(repartitioning_anew_keeps_the_promises)
 {
     world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 5, .now = IN_ORDER});
-    int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm), part[MOST_ITEMS];
-    int64_t pin_first[MOST_ITEMS + 1];
-    eqp_balance_items items = items_of(w, rank, nranks, pin_first);
+    int part[MOST_ITEMS];
+    eqp_balance_items items = items_of(comm, w);
     eqp_balance_options options = options_of(w);
     double *pin_weight = mpi_test_alloc(MOST_ITEMS * PINS, sizeof *pin_weight);
     eqp_balance_result r;
@@ -157,9 +154,7 @@ MPI_TEST(planes_keep_the_numbers_of_their_grid)
 {
     const eqp_method *method = eqp_method_find("tensor");
     world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 5, .shares = RISING_SHARES, .now = IN_ORDER});
-    const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
-    int64_t pin_first[MOST_ITEMS + 1];
-    eqp_balance_items items = items_of(w, rank, nranks, pin_first);
+    eqp_balance_items items = items_of(comm, w);
     eqp_balance_options options = options_of(w), other = options;
     eqp_message message = {""};
     eqp_balance_result r;
@@ -185,9 +180,8 @@ MPI_TEST(cells_do_not_depend_on_the_spread)
 {
     const eqp_method *method = eqp_method_find("voronoi");
     world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 6, .now = IN_ORDER, .spread = EVERY_OTHER_RANK});
-    const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm), first = first_of(&w->is, rank, nranks);
-    int64_t pin_first[MOST_ITEMS + 1], all_first[MOST_ITEMS + 1];
-    const eqp_balance_items items = items_of(w, rank, nranks, pin_first), all = items_of(w, 0, 1, all_first);
+    const int first = first_of(&w->is, mpi_test_rank(comm), mpi_test_size(comm));
+    const eqp_balance_items items = items_of(comm, w), all = items_of(MPI_COMM_SELF, w);
     int part[MOST_ITEMS], alone[MOST_ITEMS];
     eqp_balance_result r, s;
 
@@ -205,10 +199,9 @@ MPI_TEST(cells_do_not_depend_on_the_spread)
 }
 
 /* One step of feedback with the loads that the parts of w->now would measure; all parts on every rank. */
-static int feed_back(MPI_Comm comm, const world *w, const double *measured, int *part, eqp_balance_result *r)
+static int feed_back(MPI_Comm comm, world *w, const double *measured, int *part, eqp_balance_result *r)
 {
-    int64_t pin_first[MOST_ITEMS + 1];
-    const eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
+    const eqp_balance_items items = items_of(comm, w);
     eqp_balance_options options = options_of(w);
 
     options.part_load = measured;
@@ -283,12 +276,11 @@ static world *make_row(void)
 /* How neighbors are found: by position, by pins, by pins of some weights. All parts on every rank. */
 enum neighbours { BY_PLACE, BY_PINS, BY_WEIGHTS };
 
-static void diffuse(MPI_Comm comm, const world *w, const char *steps, enum neighbours known, bool now, int *part,
+static void diffuse(MPI_Comm comm, world *w, const char *steps, enum neighbours known, bool now, int *part,
                     eqp_balance_result *r)
 {
-    int64_t pin_first[MOST_ITEMS + 1];
     double pin_weight[3 * MOST_ITEMS];
-    eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
+    eqp_balance_items items = items_of(comm, w);
     eqp_balance_options options = options_of(w);
 
     for (int k = 0; k < 3 * MOST_ITEMS; k++) {
