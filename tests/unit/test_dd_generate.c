@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Generated networks, and copies of networks side by side. */
 #include "dd_check.h"
+#include "failing_malloc.h"
 #include "unit.h"
 
 #include "motion/generate.h"
@@ -339,4 +340,20 @@ TEST(large_tags_fit_or_are_refused)
                      EQP_ERR_OVERFLOW);
     assert_refused(
         dd_tiling_init(&tiling, &large.network, (int[]){1, 1, 2}, large.low, (double[]){100, 64, 0})); /* not periodic */
+}
+
+static int tile_all(void *base)
+{
+    const dd_tiling tiling = tiling_of(base, 2, 2, 1);
+    FREED_BY(dd_network_free) dd_network tiles;
+
+    dd_network_init(&tiles);
+    return dd_tiling_make(&tiling, &((input *)base)->network, 0, 4, &tiles);
+}
+
+TEST(failing_allocations)
+{
+    FREED_BY(free_input) input base = line(0, 1, 2, 3);
+
+    assert_true(failing_malloc_sweep(tile_all, &base, EQP_ERR_MEMORY) > 0);
 }
