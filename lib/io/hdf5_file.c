@@ -190,12 +190,11 @@ static const H5FD_class_t driver = {
 };
 
 /* Access properties with the driver; -1 on error. */
-static hid_t access_properties(const eqp__hdf5_output *out)
+static hid_t access_properties(hid_t driver_id, const properties *p)
 {
-    const properties p = {.output = out->output};
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
 
-    if (access >= 0 && (out->driver < 0 || H5Pset_driver(access, out->driver, &p) < 0)) {
+    if (access >= 0 && (driver_id < 0 || H5Pset_driver(access, driver_id, p) < 0)) {
         H5Pclose(access);
         access = -1;
     }
@@ -223,19 +222,14 @@ static bool close_file(eqp__hdf5_output *out)
 int eqp__hdf5_create(const char *path, eqp__hdf5_output *out, eqp_message *message)
 {
     int code = eqp_output_create(path, &out->output, message);
-    hid_t access;
 
     out->file = out->driver = -1;
     EQP__CHECK(code);
     out->driver = H5FDregister(&driver);
-    access = access_properties(out);
-    if (access >= 0) {
-        out->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-        H5Pclose(access);
-    }
+    EQP__HID access = access_properties(out->driver, &(properties){.output = out->output});
+    out->file = access >= 0 ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access) : -1;
     if (out->file < 0) {
-        code = eqp_output_check(out->output, message);
-        code = code == EQP_OK ? cannot(path, "create", message) : code;
+        code = eqp__hdf5_check(out, cannot(path, "create", message), message);
         eqp__hdf5_discard(out);
     }
     return code;
@@ -250,10 +244,9 @@ int eqp__hdf5_check(const eqp__hdf5_output *out, int code, eqp_message *message)
 
 int eqp__hdf5_complete(eqp__hdf5_output *out, eqp_message *message)
 {
-    bool closed = close_file(out);
-    int code = eqp_output_check(out->output, message);
+    const bool closed = close_file(out);
 
-    return code == EQP_OK && !closed ? cannot(eqp_output_path(out->output), "write", message) : code;
+    return eqp__hdf5_check(out, closed ? EQP_OK : cannot(eqp_output_path(out->output), "write", message), message);
 }
 
 int eqp__hdf5_commit(eqp__hdf5_output *out, eqp_message *message)
@@ -287,19 +280,17 @@ static H5FD_t *packed_open(const char *name, unsigned flags, hid_t access, haddr
         return NULL;
     }
     f->source.fd = -1;
-    if (eqp__path_join(name, "", &f->path) != EQP_OK ||
-        eqp__source_open(f->path, p->size, &f->source, NULL) != EQP_OK || !f->source.packed) {
-        driver_close(&f->common);
-        return NULL;
+    if (eqp__path_join(name, "", &f->path) == EQP_OK &&
+        eqp__source_open(f->path, p->size, &f->source, NULL) == EQP_OK && f->source.packed) {
+        f->end = (haddr_t)f->source.size;
+        f->nhead = f->source.size < (int64_t)HEAD_BYTES ? (size_t)f->source.size : HEAD_BYTES;
+        if (eqp_array_create(&f->head, (int64_t)f->nhead, 1) == EQP_OK &&
+            eqp__source_read(&f->source, f->head, f->nhead, 0, NULL) == EQP_OK) {
+            return &f->common;
+        }
     }
-    f->end = (haddr_t)f->source.size;
-    f->nhead = f->source.size < (int64_t)HEAD_BYTES ? (size_t)f->source.size : HEAD_BYTES;
-    if (eqp_array_create(&f->head, (int64_t)f->nhead, 1) != EQP_OK ||
-        eqp__source_read(&f->source, f->head, f->nhead, 0, NULL) != EQP_OK) {
-        driver_close(&f->common);
-        return NULL;
-    }
-    return &f->common;
+    driver_close(&f->common);
+    return NULL;
 }
 
 static herr_t packed_query(const H5FD_t *file, unsigned long *flags)
@@ -344,13 +335,10 @@ static const H5FD_class_t packed_driver = {
 
 static hid_t open_packed(const char *path, int64_t size)
 {
-    const properties p = {.size = size};
-    hid_t id = H5FDregister(&packed_driver), access = id >= 0 ? H5Pcreate(H5P_FILE_ACCESS) : -1, file = -1;
+    const hid_t id = H5FDregister(&packed_driver);
+    EQP__HID access = access_properties(id, &(properties){.size = size});
+    const hid_t file = access >= 0 ? H5Fopen(path, H5F_ACC_RDONLY, access) : -1;
 
-    if (access >= 0 && H5Pset_driver(access, id, &p) >= 0) {
-        file = H5Fopen(path, H5F_ACC_RDONLY, access);
-    }
-    eqp__hdf5_close(&access);
     if (id >= 0) {
         H5FDunregister(id); /* the access properties of an open file keep it */
     }
