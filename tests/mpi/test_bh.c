@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs of the gravity app, step by step. Difficult particle sets: with every method the forces are those of direct
- * summation before and after three steps, the interactions are those of one rank, every number is finite, and
- * conserved quantities are conserved. A signal within a step: the resumed run is bitwise equal to one that was never
- * stopped. */
+ * summation before and after three steps, the interactions are those of one rank, and every number is finite. A signal
+ * within a step: the resumed run is bitwise equal to one that was never stopped. */
 #include "failures.h"
 #include "fake_clock.h"
 #include "meet.h"
@@ -71,37 +70,35 @@ static double *fields_of(const bh_simulation *sim)
 
 /* --- hard sets --- */
 
-enum { HARD_FLOATS = 1, HARD_STIFF = 2 }; /* coordinates are floats; steps are too long to keep the energy */
-
 enum hard_shape { CLOUD, POINT, CLOUD_WITH_POINT, EIGHT, HALF_MASS, NO_MASS, RATIOS, PLANE, AXIS, LINE, SCALES };
 
 typedef struct hard_scene {
     const char *name;
     int64_t n;
-    unsigned flags;
+    bool floats; /* numbers of single precision */
     enum hard_shape shape;
     double times, away; /* factor on positions; shift of a cloud along x */
 } hard_scene;
 
 static const hard_scene hard_scenes[] = {
-    {"all in one point", 2000, 0, POINT, 1, 0},
-    {"thousands in one point of a cloud", 1600, 0, CLOUD_WITH_POINT, 1, 0},
-    {"eight points", 400, 0, EIGHT, 1, 0},
-    {"half without mass", 400, 0, HALF_MASS, 1, 0},
-    {"no mass at all", 400, 0, NO_MASS, 1, 0},
-    {"mass ratios of 1e6 and 1e12", 400, 0, RATIOS, 1, 0},
-    {"one particle", 1, 0, CLOUD, 1, 0},
-    {"two particles", 2, 0, CLOUD, 1, 0},
-    {"fewer particles than ranks", 5, 0, CLOUD, 1, 0},
-    {"fewer groups than ranks", 70, 0, CLOUD, 1, 0},
-    {"plane", 400, 0, PLANE, 1, 0},
-    {"axis", 400, 0, AXIS, 1, 0},
-    {"tilted line", 400, 0, LINE, 1, 0},
-    {"every scale to 1e18, floats", 400, HARD_FLOATS, SCALES, 1, 0},
-    {"1e18 wide, floats", 400, HARD_FLOATS, CLOUD, 1e18, 0},     /* squares and cubes of distances overflow a float */
-    {"cloud at 1e18, floats", 400, HARD_FLOATS, CLOUD, 1, 1e18}, /* all particles at one point */
-    {"cloud at 1e15", 400, 0, CLOUD, 1, 1e15},                   /* many particles share few places */
-    {"within 1e-30", 400, HARD_STIFF, CLOUD, 1e-30, 0},
+    {"all in one point", 2000, false, POINT, 1, 0},
+    {"thousands in one point of a cloud", 1600, false, CLOUD_WITH_POINT, 1, 0},
+    {"eight points", 400, false, EIGHT, 1, 0},
+    {"half without mass", 400, false, HALF_MASS, 1, 0},
+    {"no mass at all", 400, false, NO_MASS, 1, 0},
+    {"mass ratios of 1e6 and 1e12", 400, false, RATIOS, 1, 0},
+    {"one particle", 1, false, CLOUD, 1, 0},
+    {"two particles", 2, false, CLOUD, 1, 0},
+    {"fewer particles than ranks", 5, false, CLOUD, 1, 0},
+    {"fewer groups than ranks", 70, false, CLOUD, 1, 0},
+    {"plane", 400, false, PLANE, 1, 0},
+    {"axis", 400, false, AXIS, 1, 0},
+    {"tilted line", 400, false, LINE, 1, 0},
+    {"every scale to 1e18, floats", 400, true, SCALES, 1, 0},
+    {"1e18 wide, floats", 400, true, CLOUD, 1e18, 0},     /* squares and cubes of distances overflow a float */
+    {"cloud at 1e18, floats", 400, true, CLOUD, 1, 1e18}, /* all particles at one point */
+    {"cloud at 1e15", 400, false, CLOUD, 1, 1e15},        /* many particles share few places */
+    {"within 1e-30", 400, false, CLOUD, 1e-30, 0},
 };
 
 /* A round cloud of radius 1, nearly at rest, transformed into the shape of the scene. */
@@ -135,11 +132,11 @@ static bool hard_write(const hard_scene *s, FILE *file)
     for (int64_t i = 0; i < s->n && good; i++) {
         double m, x[3], v[3];
         hard_place(s, i, &m, x, v);
-        for (int k = 0; k < 3 && (s->flags & HARD_FLOATS); k++) {
+        for (int k = 0; k < 3 && s->floats; k++) {
             x[k] = (float)x[k];
             v[k] = (float)v[k];
         }
-        m = s->flags & HARD_FLOATS ? (float)m : m;
+        m = s->floats ? (float)m : m;
         good = fprintf(file, "%.17g %.17g %.17g %.17g %.17g %.17g %.17g\n", m, x[0], x[1], x[2], v[0], v[1], v[2]) > 0;
     }
     return good;
@@ -149,7 +146,6 @@ typedef struct outcome {
     int64_t n, pairs[2], cells[2];
     double dt, *of[2]; /* fields at the start and at the end, [FIELDS][n] */
     double *scale[2];  /* of the forces, as accuracy() computes it, once known */
-    bh_sums sums[2];
 } outcome;
 
 static void outcome_free(outcome *o)
@@ -179,7 +175,6 @@ static bool run(MPI_Comm comm, const char *path, const char *method, const char 
         o->of[w] = fields_of(&sim);
         o->pairs[w] = sim.now.pairs;
         o->cells[w] = sim.now.cells;
-        o->sums[w] = sim.now.sums;
     }
     if (o->n > 0) {
         bh_simulation_free(&sim);
@@ -233,28 +228,6 @@ static void check_accuracy(outcome *o, int w, double tolerance, const char *what
           "%s: forces are off by %g, potentials by %g, all forces leave %g", what, force, potential, left);
 }
 
-/* Properties of single sets. */
-static void check_promises(const hard_scene *scene, const outcome *o, const char *what)
-{
-    for (int64_t i = 0; i < FIELDS * o->n; i++) {
-        const int f = (int)(i / o->n);
-        CHECK(scene->shape != POINT || f > AX + 2 || o->of[1][i] == o->of[1][f * o->n], "%s: %d and 0 have parted",
-              what, (int)(i % o->n));
-        CHECK(scene->shape != NO_MASS || f < AX || o->of[1][i] == 0, "%s: a force out of nothing", what);
-    }
-}
-
-static void check_conservation(const hard_scene *scene, const outcome *o, const char *what)
-{
-    const bh_sums *first = &o->sums[0], *last = &o->sums[1];
-    const double turnover = fmax(fmax(first->kinetic, last->kinetic), -first->potential);
-    const double drift = last->kinetic + last->potential - first->kinetic - first->potential;
-
-    CHECK(fabs(drift) <= 1e-2 * turnover || (scene->flags & HARD_STIFF), "%s: the energy drifts by %g of %g", what,
-          drift, turnover);
-    CHECK(last->mass == first->mass, "%s: mass %g becomes %g", what, first->mass, last->mass);
-}
-
 static void compare_runs(const outcome *o, const outcome *reference, const double tolerance[2], const char *what)
 {
     CHECK(o->n == reference->n && o->dt == reference->dt, "%s: n %lld, dt %.17g", what, (long long)o->n, o->dt);
@@ -294,8 +267,6 @@ static void check_scene(const hard_scene *scene, const char *path, bool mixed, M
         for (int w = 0; w < 2; w++) {
             check_accuracy(&reference, w, 5e-3, what);
         }
-        check_conservation(scene, &reference, what);
-        check_promises(scene, &reference, what);
     }
     meet_in(comm);
     /* In mixed precision only lists matter, which split owners shorten; two methods on many ranks save time. */
@@ -304,7 +275,6 @@ static void check_scene(const hard_scene *scene, const char *path, bool mixed, M
         snprintf(what, sizeof what, "%s, %s, %s on %d ranks", scene->name, more, methods[m], size);
         if (run(comm, path, methods[m], more, &o) && rank == 0 && reference.n > 0) {
             compare_runs(&o, &reference, tolerance, what);
-            check_promises(scene, &o, what);
         }
         outcome_free(&o);
         meet_in(comm);

@@ -155,49 +155,29 @@ void bh_set_tree(const bh_set *set, int leaf_size, bh_tree *tree)
     assert_int_equal(bh_tree_check(tree), EQP_OK);
 }
 
-static bool in_one_cell(uint64_t a, uint64_t b, int level)
+static int compare_cells(const void *a, const void *b)
 {
-    return a / bh_span(level) == b / bh_span(level);
-}
-
-/* First key of the coarsest cell that holds only the particles [first, last). */
-static uint64_t own_cell(const bh_set *set, int64_t first, int64_t last)
-{
-    const uint64_t key = set->key[first];
-    int level = 0;
-    while (level < EQP_CURVE_BITS && ((first > 0 && in_one_cell(set->key[first - 1], key, level)) ||
-                                      (last < set->n && in_one_cell(set->key[last], key, level)))) {
-        level++;
-    }
-    return key - key % bh_span(level);
+    const bh_cell *p = a, *q = b;
+    return (p->key > q->key) - (p->key < q->key);
 }
 
 /* Possible cuts: the beginning of every small cell with a large parent. */
-static int64_t places_to_cut(const bh_set *set, int leaf_size, int group_size, uint64_t **cut)
+static int64_t places_to_cut(const bh_set *set, int size, bh_cell **cut)
 {
-    const int size = leaf_size > group_size ? leaf_size : group_size;
-    bh_tree tree;
-    bh_set_tree(set, leaf_size, &tree);
-    int64_t ngroups, ncuts = 0;
-    bh_group *group;
-    assert_int_equal(bh_groups_make(&tree, set->key, size, NULL, &ngroups, &group), EQP_OK);
-    *cut = calloc((size_t)ngroups + 1, sizeof(**cut));
+    int64_t ncuts = 0;
+    BH_TREE(tree, set, size);
+    *cut = calloc((size_t)tree.ncells + 1, sizeof(**cut));
     assert_non_null(*cut);
-    for (int64_t g = 0; g < ngroups; g++) {
-        if (group[g].part == 0) {
-            int64_t h = g + 1;
-            while (h < ngroups && group[h].part > 0) {
-                h++;
-            }
-            (*cut)[ncuts++] = own_cell(set, group[g].first, h < ngroups ? group[h].first : set->n);
+    for (int64_t c = 0; c < tree.ncells; c++) {
+        if (tree.cell[c].nchild == 0) {
+            (*cut)[ncuts++] = tree.cell[c];
         }
     }
-    free(group);
-    bh_tree_free(&tree);
+    qsort(*cut, (size_t)ncuts, sizeof(**cut), compare_cells);
     return ncuts;
 }
 
-static void deal(const bh_set *set, int64_t ncuts, const uint64_t *cut, int nranks, int pieces, bh_part *parts)
+static void deal(const bh_set *set, int64_t ncuts, const bh_cell *cut, int nranks, int pieces, bh_part *parts)
 {
     const int64_t nintervals = (int64_t)nranks * pieces;
     int64_t at = 0;
@@ -210,8 +190,10 @@ static void deal(const bh_set *set, int64_t ncuts, const uint64_t *cut, int nran
     }
     for (int64_t i = 0; i < nintervals; i++) {
         bh_part *part = &parts[i % nranks];
-        const uint64_t begin = i == 0 || ncuts == 0 ? 0 : cut[ncuts * i / nintervals];
-        const uint64_t end = i + 1 == nintervals ? EQP_CURVE_END : ncuts == 0 ? 0 : cut[ncuts * (i + 1) / nintervals];
+        const uint64_t begin = i == 0 || ncuts == 0 ? 0 : cut[ncuts * i / nintervals].key;
+        const uint64_t end = i + 1 == nintervals ? EQP_CURVE_END
+                             : ncuts == 0        ? 0
+                                                 : cut[ncuts * (i + 1) / nintervals].key;
         part->interval[part->nintervals++] = (bh_interval){begin, end};
         for (; at < set->n && set->key[at] < end; at++) {
             const int64_t to = part->set.n++;
@@ -221,12 +203,6 @@ static void deal(const bh_set *set, int64_t ncuts, const uint64_t *cut, int nran
         }
     }
     assert_int_equal(at, set->n);
-}
-
-static int compare_cells(const void *a, const void *b)
-{
-    const bh_cell *p = a, *q = b;
-    return (p->key > q->key) - (p->key < q->key);
 }
 
 /* The branches of all ranks in key order, from the bytes sent. */
@@ -249,8 +225,8 @@ static bh_cell *gather_branches(int nranks, const bh_part *parts, int64_t nbranc
 
 void bh_parts_make(const bh_set *set, int leaf_size, int group_size, int nranks, int pieces, bh_part **parts)
 {
-    uint64_t *cut;
-    const int64_t ncuts = places_to_cut(set, leaf_size, group_size, &cut);
+    bh_cell *cut;
+    const int64_t ncuts = places_to_cut(set, leaf_size > group_size ? leaf_size : group_size, &cut);
     bh_part *made = calloc((size_t)nranks, sizeof(*made));
     assert_non_null(made);
     deal(set, ncuts, cut, nranks, pieces, made);
