@@ -53,7 +53,7 @@ static int choose_dt(bh_simulation *sim, eqp_message *message)
     double largest = 0.0;
 
     for (int64_t i = 0; i < p->n; i++) {
-        largest = fmax(largest, sqrt(p->ax[i] * p->ax[i] + p->ay[i] * p->ay[i] + p->az[i] * p->az[i]));
+        largest = fmax(largest, bh_acceleration(p, i));
     }
     if (MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE, MPI_MAX, sim->comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;

@@ -228,20 +228,13 @@ static int trace_group(tracing *t, int64_t g, int64_t placed)
     return EQP_OK;
 }
 
-static int open_tracing(tracing *t)
+/* Declares all cells, and what each part holds: in every substep it drifts, sorts and inserts all of its particles,
+ * active or not. */
+static int declare_all(tracing *t)
 {
     const bh_domain *domain = t->trace->domain;
 
-    EQP_CHECK(eqp_array_create(&t->ranks, t->nparts, sizeof *t->ranks));
-    EQP_CHECK(eqp_array_create(&t->asked, t->nparts, sizeof *t->asked));
-    return bh_targets_find(&t->targets, domain, t->trace->phase);
-}
-
-/* In every substep a part drifts, sorts and inserts all of its particles, active or not. */
-static int hold_all(tracing *t)
-{
-    const bh_domain *domain = t->trace->domain;
-
+    EQP_CHECK(declare_cells(t));
     for (int64_t g = 0; g < domain->ngroups; g++) {
         const bh_group *group = &domain->group[g];
         EQP_CHECK(eqp_evaluation_held(t->evaluation, bh_homes_rank(&t->homes, group->key), group->count));
@@ -256,9 +249,10 @@ int bh_trace_map(const bh_trace *trace, int nparts, const eqp_map *map, const eq
     int code;
 
     EQP_TRY(loads_only ? EQP_OK : bh_domain_plan_homes(trace->domain, placement, &t.homes));
-    code = open_tracing(&t);
-    code = code == EQP_OK && !loads_only ? declare_cells(&t) : code;
-    code = code == EQP_OK && !loads_only ? hold_all(&t) : code;
+    code = eqp_array_create(&t.ranks, nparts, sizeof *t.ranks);
+    code = code == EQP_OK ? eqp_array_create(&t.asked, nparts, sizeof *t.asked) : code;
+    code = code == EQP_OK ? bh_targets_find(&t.targets, trace->domain, trace->phase) : code;
+    code = code == EQP_OK && !loads_only ? declare_all(&t) : code;
     for (int64_t k = 0; k < t.targets.ngroups && code == EQP_OK; k++) {
         const int64_t g = t.targets.numbers != NULL ? t.targets.numbers[k] : k;
         code = trace_group(&t, k, placement[g].tag);

@@ -6,7 +6,6 @@
 #include <equipoise/more/curve.h>
 
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,14 +36,14 @@ void bh_domain_free(bh_domain *domain)
 /* Bounds of this rank: low, then minus high, so that one minimum reduces all six. */
 static void find_bounds(const bh_particles *p, double bound[6])
 {
-    for (int a = 0; a < 6; a++) {
-        bound[a] = DBL_MAX;
+    double high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
+
+    bound[0] = bound[1] = bound[2] = DBL_MAX;
+    if (p->n > 0) {
+        bh_group_bounds(p->n, p->x, p->y, p->z, bound, high);
     }
-    for (int64_t i = 0; i < p->n; i++) {
-        const double at[6] = {p->x[i], p->y[i], p->z[i], -p->x[i], -p->y[i], -p->z[i]};
-        for (int a = 0; a < 6; a++) {
-            bound[a] = at[a] < bound[a] ? at[a] : bound[a];
-        }
+    for (int a = 0; a < 3; a++) {
+        bound[3 + a] = -high[a];
     }
 }
 
@@ -108,12 +107,6 @@ typedef struct leavers {
     int *home;         /* [n] */
     uint64_t *records; /* [n][fields] */
 } leavers;
-
-static void leavers_free(leavers *out)
-{
-    free(out->home);
-    free(out->records);
-}
 
 /* Moves the staying particles to the front, in order, and counts them. */
 static int part_leavers(bh_domain *domain, int64_t *nstay)
@@ -211,7 +204,8 @@ static int move_leavers(bh_domain *domain, bh_migration *migration, int code)
     do {
         code = migrate_round(domain, &out, &nstay, &left, code);
     } while (left > 0 && code != EQP_ERR_MPI);
-    leavers_free(&out);
+    free(out.home);
+    free(out.records);
     if (code == EQP_OK && (leaving > 0 || p->n != before)) {
         migration->particles += leaving;
         migration->bytes += leaving * bh_particles_bytes(p->rungs);
@@ -326,14 +320,6 @@ done:
     return code;
 }
 
-/* The gatherer of tops is kept from step to step. Collective. */
-static int open_tops(bh_domain *domain)
-{
-    return domain->tops == NULL
-               ? eqp_gatherer_create(domain->comm, (size_t)bh_branch_bytes(&domain->tree), &domain->tops)
-               : EQP_OK;
-}
-
 static int make_groups(bh_domain *domain)
 {
     const bh_particles *p = &domain->particles;
@@ -344,7 +330,7 @@ static int make_groups(bh_domain *domain)
 
     EQP_TRY(eqp_array_create(&accel, p->n, sizeof *accel));
     for (int64_t i = 0; i < p->n; i++) {
-        accel[i] = sqrt(p->ax[i] * p->ax[i] + p->ay[i] * p->ay[i] + p->az[i] * p->az[i]);
+        accel[i] = bh_acceleration(p, i);
     }
     EQP_TRY(bh_groups_make(&domain->tree, p->key, domain->group_size, accel, &ngroups, &group));
     EQP_TRY(eqp_array_create(&tag, ngroups, sizeof *tag));
@@ -394,12 +380,10 @@ static int join_tops(bh_domain *domain, int code)
     unsigned char *mine = NULL, *all = NULL;
     bh_cell *branch = NULL;
     int64_t n = 0, away = has_away(domain);
-    const int failed = open_tops(domain);
 
     domain->away = true;
-
-    if (failed != EQP_OK) {
-        return failed;
+    if (domain->tops == NULL) { /* kept from step to step */
+        EQP_CHECK(eqp_gatherer_create(domain->comm, (size_t)bh_branch_bytes(tree), &domain->tops));
     }
     code = code == EQP_OK ? eqp_array_create(&mine, tree->nbranches, (size_t)bh_branch_bytes(tree)) : code;
     if (code == EQP_OK) {

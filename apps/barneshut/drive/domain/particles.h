@@ -3,6 +3,7 @@
 #ifndef BH_PARTICLES_H
 #define BH_PARTICLES_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +32,11 @@ typedef struct bh_particles {
         };
     };
 } bh_particles;
+
+static inline double bh_acceleration(const bh_particles *p, int64_t i)
+{
+    return sqrt(p->ax[i] * p->ax[i] + p->ay[i] * p->ay[i] + p->az[i] * p->az[i]);
+}
 
 /* Number of words in a particle's record. */
 static inline int bh_particles_fields(bool rungs)

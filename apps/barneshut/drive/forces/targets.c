@@ -3,7 +3,6 @@
 
 #include <equipoise/more/base.h>
 
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -42,7 +41,7 @@ bh_group bh_active_group(const bh_particles *p, const bh_group *group, int phase
     made.count = 0;
     for (int64_t i = group->first; i < group->first + group->count; i++) {
         if (p->rung[i] >= phase) {
-            const double a = sqrt(p->ax[i] * p->ax[i] + p->ay[i] * p->ay[i] + p->az[i] * p->az[i]);
+            const double a = bh_acceleration(p, i);
             made.accel = made.count == 0 || a < made.accel ? a : made.accel;
             x[made.count] = p->x[i];
             y[made.count] = p->y[i];
