@@ -71,11 +71,6 @@ static void take_turns(eqp_balancer *b, const turns *t)
     b->lost_work = fmax(predicted - most_predicted, 0.0);
 }
 
-static bool is_amount(double x)
-{
-    return isfinite(x) && x >= 0.0;
-}
-
 /* Mean of the loads in two rounds, the second about the mean of the first. */
 static double mean_of(int n, const double *load)
 {
@@ -99,7 +94,7 @@ static int take_imbalances(eqp_balancer *b)
 
     for (int r = 0; r < b->nranks; r++) {
         const eqp_rank_row *row = &b->row[r];
-        EQP__FAIL_IF(!is_amount(row->load) || !is_amount(row->predicted), EQP_ERR_DATA);
+        EQP__FAIL_IF(!eqp__is_amount(row->load) || !eqp__is_amount(row->predicted), EQP_ERR_DATA);
         b->load[r] = row->load;
         most = fmax(most, row->load);
         predicted = fmax(predicted, row->predicted);

@@ -137,11 +137,6 @@ static bool can_be_count(int64_t n)
     return n >= 0 && n <= INT64_C(1) << 62;
 }
 
-static bool is_amount(double x)
-{
-    return isfinite(x) && x >= 0.0;
-}
-
 static bool can_be_policy(const head *h)
 {
     return eqp__policy_can_be(&h->policy) && can_be_bool(&h->policy.has_map) && can_be_bool(&h->policy.repairable) &&
@@ -152,7 +147,7 @@ static bool can_be_policy(const head *h)
 static bool can_be_step(const eqp_step *now)
 {
     return can_be_bool(&now->rebalanced) && isfinite(now->imbalance_promised) && isfinite(now->imbalance_work) &&
-           is_amount(now->load_mean) && is_amount(now->memory_use) && can_be_count(now->map_age) &&
+           eqp__is_amount(now->load_mean) && eqp__is_amount(now->memory_use) && can_be_count(now->map_age) &&
            memchr(now->chosen, 0, sizeof now->chosen) != NULL && memchr(now->why, 0, sizeof now->why) != NULL;
 }
 
@@ -163,8 +158,8 @@ static bool can_be_map(const head *h)
     return r->action >= EQP_KEEP && r->action <= EQP_RENEW && r->grain >= 0 && r->grain <= INT32_MAX &&
            r->grain_lost >= 0 && r->grain_lost <= EQP__GRAIN_LOST && r->grain_rest >= 0 &&
            r->grain_rest < INT64_C(1) << EQP__GRAIN_LOST && can_be_count(r->clock) && can_be_count(r->repaired) &&
-           can_be_count(r->late) && is_amount(r->inline_seconds) && is_amount(r->take_seconds) &&
-           is_amount(r->memory_made) && h->now.map_age <= r->clock && can_be_count(h->totals.owners) &&
+           can_be_count(r->late) && eqp__is_amount(r->inline_seconds) && eqp__is_amount(r->take_seconds) &&
+           eqp__is_amount(r->memory_made) && h->now.map_age <= r->clock && can_be_count(h->totals.owners) &&
            can_be_count(h->totals.interactions) && can_be_count(h->totals.weight) && can_be_count(h->totals.draws);
 }
 
@@ -174,7 +169,7 @@ static bool can_be_objects(const head *h)
     const eqp__kept_shares *s = &h->shares;
 
     return can_be_count(c->steps) && c->in_vain >= 0 && c->in_vain < INT_MAX / 2 && isfinite(c->uneven) &&
-           is_amount(c->noise) && isfinite(c->before) && s->maps >= 0 && s->maps < INT_MAX / 2 &&
+           eqp__is_amount(c->noise) && isfinite(c->before) && s->maps >= 0 && s->maps < INT_MAX / 2 &&
            can_be_count(s->steps) && can_be_count(s->evaluations) && eqp__feedback_steps_can_be(&h->feedback);
 }
 
@@ -188,8 +183,8 @@ static bool can_be_ranks(const unsigned char *at, int64_t nranks)
     for (int64_t r = 0; r < nranks; r++) {
         eqp_rank_row row;
         memcpy(&row, at + (size_t)r * sizeof row, sizeof row);
-        can_be =
-            can_be && is_amount(row.load) && is_amount(row.work) && is_amount(row.predicted) && is_amount(row.speed);
+        can_be = can_be && eqp__is_amount(row.load) && eqp__is_amount(row.work) && eqp__is_amount(row.predicted) &&
+                 eqp__is_amount(row.speed);
     }
     for (size_t i = rows; i < all && can_be; i += sizeof value) {
         memcpy(&value, at + i, sizeof value);

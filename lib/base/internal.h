@@ -5,6 +5,7 @@
 
 #include <equipoise/more/base.h>
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -58,6 +59,12 @@ static inline void eqp__free_all(void *const *block, size_t n)
     for (size_t i = 0; i < n; i++) {
         free(block[i]);
     }
+}
+
+/* True if x is finite and >= 0. */
+static inline bool eqp__is_amount(double x)
+{
+    return isfinite(x) && x >= 0.0;
 }
 
 /* Bytes of the checksum that ends data which a caller stores and returns, so that damaged data are refused. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The last part of a route's inspector: the places of blocks that stay in a node, and the ranks that read them
  * there. */
-#include "comm/route_plan.h"
+#include "comm/route_tables.h"
 
 #include "base/internal.h"
 #include "comm/send.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The inspector of a route: descriptions of blocks travel once, stage by stage, and the tables are made from them. */
-#include "comm/route_plan.h"
+#include "comm/route_tables.h"
 
 #include "base/internal.h"
 #include "comm/messenger.h"

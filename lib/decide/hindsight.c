@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_amount(double x)
-{
-    return isfinite(x) && x >= 0.0;
-}
-
 /* Consecutive steps, as totals. */
 typedef struct stretch {
     double max, mean;
@@ -108,9 +103,9 @@ int eqp__hindsight_add(eqp_hindsight *hindsight, const eqp_hindsight_step *step)
 {
     eqp_hindsight *h = hindsight;
 
-    EQP__FAIL_IF(!is_amount(step->seconds_max) || !is_amount(step->seconds_mean) ||
+    EQP__FAIL_IF(!eqp__is_amount(step->seconds_max) || !eqp__is_amount(step->seconds_mean) ||
                      step->seconds_max < step->seconds_mean ||
-                     (step->rebalanced && (!is_amount(step->balance_seconds) || !isfinite(step->aged))),
+                     (step->rebalanced && (!eqp__is_amount(step->balance_seconds) || !isfinite(step->aged))),
                  EQP_ERR_DATA);
     stretch now = {.max = step->seconds_max, .mean = step->seconds_mean, .steps = 1};
     if (step->rebalanced) {

@@ -69,11 +69,6 @@ int eqp__policy_expect(eqp_policy *policy, int64_t left)
 /* Assumed cost of a repair before the first one, as a fraction of a new map. */
 #define FIRST_REPAIR 0.25
 
-static bool is_amount(double x)
-{
-    return isfinite(x) && x >= 0.0;
-}
-
 bool eqp__policy_can_be(const eqp_policy *p)
 {
     const eqp_policy_noise *n = &p->noise;
@@ -87,13 +82,13 @@ bool eqp__policy_can_be(const eqp_policy *p)
     bool can_be = p->steps >= 0 && p->since >= 0 && p->since <= p->steps && p->left >= 0;
 
     for (size_t i = 0; i < sizeof amount / sizeof amount[0]; i++) {
-        can_be = can_be && is_amount(amount[i]);
+        can_be = can_be && eqp__is_amount(amount[i]);
     }
     for (size_t i = 0; i < sizeof number / sizeof number[0]; i++) {
         can_be = can_be && isfinite(number[i]);
     }
     for (int i = 0; i < EQP_POLICY_CHANGES; i++) {
-        can_be = can_be && is_amount(n->change[i]);
+        can_be = can_be && eqp__is_amount(n->change[i]);
     }
     return can_be;
 }
@@ -159,9 +154,9 @@ int eqp__policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
 {
     const double mean = sample->seconds_mean;
 
-    EQP__FAIL_IF(!is_amount(sample->seconds_max) || !is_amount(mean) || !is_amount(sample->work_imbalance) ||
-                     !is_amount(sample->hidden) ||
-                     (sample->rebalanced && (!is_amount(sample->balance_seconds) || !isfinite(sample->promised))),
+    EQP__FAIL_IF(!eqp__is_amount(sample->seconds_max) || !eqp__is_amount(mean) ||
+                     !eqp__is_amount(sample->work_imbalance) || !eqp__is_amount(sample->hidden) ||
+                     (sample->rebalanced && (!eqp__is_amount(sample->balance_seconds) || !isfinite(sample->promised))),
                  EQP_ERR_DATA);
     if (sample->rebalanced) {
         policy->since = 0;

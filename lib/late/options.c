@@ -106,14 +106,9 @@ int eqp_lazy_options_parse(const char *text, eqp_lazy_options *options, eqp_mess
     return EQP_OK;
 }
 
-static bool is_amount(double x)
-{
-    return isfinite(x) && x >= 0.0;
-}
-
 static bool is_fit(const eqp_seconds_fit *fit)
 {
-    return is_amount(fit->fixed) && is_amount(fit->divided) && is_amount(fit->per_rank);
+    return eqp__is_amount(fit->fixed) && eqp__is_amount(fit->divided) && eqp__is_amount(fit->per_rank);
 }
 
 static double seconds_at(const eqp_seconds_fit *fit, double n)
@@ -188,8 +183,8 @@ int eqp__lazy_choose(const eqp_lazy_model *model, int nranks, eqp__lazy_choice *
     eqp__lazy_choice made = {.in_line = INFINITY, .dedicated = INFINITY, .thread = INFINITY};
 
     EQP_REQUIRE(nranks >= 1 && nranks <= EQP_LAZY_RANKS_MAX && model->steps >= 1);
-    EQP__FAIL_IF(!is_fit(&model->step) || !is_fit(&model->map) || !is_fit(&model->talk) || !is_amount(model->own) ||
-                     !is_amount(model->imbalance) || !is_amount(model->drift),
+    EQP__FAIL_IF(!is_fit(&model->step) || !is_fit(&model->map) || !is_fit(&model->talk) ||
+                     !eqp__is_amount(model->own) || !eqp__is_amount(model->imbalance) || !eqp__is_amount(model->drift),
                  EQP_ERR_DATA);
     made.in_line = fmin(with_maps(model, f, 0.0, model->steps), at_best(model, f, seconds_at(&model->map, nranks), 0));
     for (int m = 1; m < nranks; m++) {

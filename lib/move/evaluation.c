@@ -124,18 +124,13 @@ int eqp_evaluation_held(eqp_evaluation *e, int part, int64_t elements)
     return e ? add_count(e->nparts, e->held, part, elements) : EQP_ERR_ARGUMENT;
 }
 
-static int is_cost(double seconds)
-{
-    return seconds >= 0 && isfinite(seconds);
-}
-
 int eqp__evaluation_overhead(eqp_evaluation *e, const eqp_overhead *overhead)
 {
     const eqp_overhead none = {0}, *o = overhead ? overhead : &none;
 
     EQP__FAIL_IF(!e, EQP_ERR_ARGUMENT);
-    EQP__FAIL_IF(!is_cost(o->held) || !is_cost(o->ghost) || !is_cost(o->byte) || !is_cost(o->part) || o->calls < 0 ||
-                     o->gathers < 0 || o->gathered < 0 || o->handshakes < 0,
+    EQP__FAIL_IF(!eqp__is_amount(o->held) || !eqp__is_amount(o->ghost) || !eqp__is_amount(o->byte) ||
+                     !eqp__is_amount(o->part) || o->calls < 0 || o->gathers < 0 || o->gathered < 0 || o->handshakes < 0,
                  EQP_ERR_DATA);
     e->overhead = *o;
     return EQP_OK;
@@ -147,11 +142,11 @@ int eqp_evaluation_memory(eqp_evaluation *e, const eqp_memory *memory, const dou
     double *made = NULL;
 
     EQP__FAIL_IF(!e || (capacity && of_mean != 0), EQP_ERR_ARGUMENT);
-    EQP__FAIL_IF(!is_cost(m->fixed) || !is_cost(m->held) || !is_cost(m->ghost) || !is_cost(m->byte) ||
-                     !is_cost(of_mean),
+    EQP__FAIL_IF(!eqp__is_amount(m->fixed) || !eqp__is_amount(m->held) || !eqp__is_amount(m->ghost) ||
+                     !eqp__is_amount(m->byte) || !eqp__is_amount(of_mean),
                  EQP_ERR_DATA);
     for (int p = 0; p < e->nparts && capacity; p++) {
-        EQP__FAIL_IF(!is_cost(capacity[p]) || capacity[p] == 0, EQP_ERR_DATA);
+        EQP__FAIL_IF(!eqp__is_amount(capacity[p]) || capacity[p] == 0, EQP_ERR_DATA);
     }
     if (capacity) {
         EQP__CHECK(eqp_array_create(&made, e->nparts, sizeof *made));

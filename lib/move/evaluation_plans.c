@@ -18,18 +18,13 @@ static int traffic_create(int nparts, eqp_traffic *t)
                        EQP__ARRAY(t->seconds, nparts));
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Seconds of collective calls and of messages that announce messages. */
 static double meeting_seconds(const eqp_evaluation *e, const eqp_network *network, const eqp_traffic *t, int p)
 {
     const eqp_overhead *o = &e->overhead;
     const double others = (double)o->gathered * (e->nparts - 1);
     double seconds =
-        network->alpha * (double)o->handshakes * (double)larger(t->messages_sent[p], t->messages_received[p]);
+        network->alpha * (double)o->handshakes * (double)eqp__larger(t->messages_sent[p], t->messages_received[p]);
 
     seconds += o->calls * eqp__network_reduction(network, e->nparts);
     if (o->gathers > 0) {
@@ -107,8 +102,8 @@ static int summarise(const eqp_evaluation *e, const eqp_exchange_plan *plan, con
         r.load_mean += e->load[p] / e->nparts;
         held += e->overhead.held * (double)e->held[p] / e->nparts;
         r.load_max = load > r.load_max ? load : r.load_max;
-        r.messages_max = larger(r.messages_max, larger(t->messages_sent[p], t->messages_received[p]));
-        r.bytes_max = larger(r.bytes_max, larger(t->bytes_sent[p], t->bytes_received[p]));
+        r.messages_max = eqp__larger(r.messages_max, eqp__larger(t->messages_sent[p], t->messages_received[p]));
+        r.bytes_max = eqp__larger(r.bytes_max, eqp__larger(t->bytes_sent[p], t->bytes_received[p]));
         if (t->bytes_sent[p] > INT64_MAX - r.bytes_total) { /* a broadcast counts once per part */
             return EQP_ERR_OVERFLOW;
         }
@@ -248,10 +243,10 @@ static int add_turns(double times, const eqp_evaluated *turn, eqp_evaluated *sum
     sum->plan = turn->plan;
     sum->ghosts_total += ghosts;
     sum->bytes_total += bytes;
-    sum->ghosts_max = larger(sum->ghosts_max, turn->ghosts_max);
-    sum->neighbours_max = (int)larger(sum->neighbours_max, turn->neighbours_max);
-    sum->messages_max = larger(sum->messages_max, turn->messages_max);
-    sum->bytes_max = larger(sum->bytes_max, turn->bytes_max);
+    sum->ghosts_max = eqp__larger(sum->ghosts_max, turn->ghosts_max);
+    sum->neighbours_max = (int)eqp__larger(sum->neighbours_max, turn->neighbours_max);
+    sum->messages_max = eqp__larger(sum->messages_max, turn->messages_max);
+    sum->bytes_max = eqp__larger(sum->bytes_max, turn->bytes_max);
     sum->memory_max = fmax(sum->memory_max, turn->memory_max);
     sum->memory_mean = fmax(sum->memory_mean, turn->memory_mean);
     sum->memory_use = fmax(sum->memory_use, turn->memory_use);

@@ -5,15 +5,10 @@
 
 #include <math.h>
 
-static bool is_cost(double seconds)
-{
-    return isfinite(seconds) && seconds >= 0;
-}
-
 bool eqp__network_valid(const eqp_network *network)
 {
-    return is_cost(network->alpha) && is_cost(network->beta) && network->node >= 1 && is_cost(network->reduce) &&
-           is_cost(network->gather) && is_cost(network->gather_byte);
+    return eqp__is_amount(network->alpha) && eqp__is_amount(network->beta) && network->node >= 1 &&
+           eqp__is_amount(network->reduce) && eqp__is_amount(network->gather) && eqp__is_amount(network->gather_byte);
 }
 
 static double either(double own, double of_messages)

@@ -199,11 +199,6 @@ static void walk(ledger *l)
     }
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Adds one stage of one part. */
 static void record(const eqp_traffic *t, const eqp_network *network, int part, int64_t messages_sent,
                    int64_t messages_received, int64_t bytes_sent, int64_t bytes_received)
@@ -213,8 +208,8 @@ static void record(const eqp_traffic *t, const eqp_network *network, int part, i
     eqp__add_if(t->bytes_sent, part, bytes_sent);
     eqp__add_if(t->bytes_received, part, bytes_received);
     if (t->seconds) {
-        t->seconds[part] += network->alpha * (double)larger(messages_sent, messages_received) +
-                            network->beta * (double)larger(bytes_sent, bytes_received);
+        t->seconds[part] += network->alpha * (double)eqp__larger(messages_sent, messages_received) +
+                            network->beta * (double)eqp__larger(bytes_sent, bytes_received);
     }
 }
 

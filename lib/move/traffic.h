@@ -45,6 +45,11 @@ static inline int eqp__traffic_add(int64_t *sum, int64_t size, int64_t users)
     return EQP_OK;
 }
 
+static inline int64_t eqp__larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Adds to one part's sum, unless it is not wanted. */
 static inline void eqp__add_if(int64_t *sum, int part, int64_t n)
 {

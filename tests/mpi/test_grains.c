@@ -41,31 +41,29 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
 {
     const world *w = user;
     const int size = size_of[w->grain];
-    int code = EQP_OK;
 
-    for (int64_t i = 0; i < here(w) && code == EQP_OK; i++) {
+    for (int64_t i = 0; i < here(w); i++) {
         const int64_t o = i * w->nranks + w->rank;
         eqp_owner owner =
             owner_at(w->rank, i, o * size, kind == EQP_SURVEY_WORK ? (int64_t)(100.0 * seconds_of(w)) : 0);
         owner.pin = o;
         owner.particles = size;
         owner.tag = w->tag[o * size + size / 2];
-        code = eqp_survey_add_owner(list, &owner);
+        EQP_CHECK(eqp_survey_add_owner(list, &owner));
     }
-    return code;
+    return EQP_OK;
 }
 
 static int trace(void *user, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,
                  eqp_evaluation *evaluation)
 {
     const world *w = user;
-    int code = EQP_OK;
 
     (void)nparts, (void)loads_only;
-    for (int64_t i = 0; i < here(w) && code == EQP_OK; i++) {
-        code = eqp_evaluation_load(evaluation, eqp_map_own_rank(map, placement[i].tag), seconds_of(w));
+    for (int64_t i = 0; i < here(w); i++) {
+        EQP_CHECK(eqp_evaluation_load(evaluation, eqp_map_own_rank(map, placement[i].tag), seconds_of(w)));
     }
-    return code;
+    return EQP_OK;
 }
 
 static int advance(void *user, eqp_message *message)
