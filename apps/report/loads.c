@@ -225,25 +225,14 @@ static int read_lines(reading *r, FILE *file)
 
 int app_loads_read(const char *path, const app_loads_visitor *visitor, app_loads *loads, eqp_message *message)
 {
-    reading r = {
-        .path = path,
-        .message = message,
-        .visitor = visitor,
-    };
+    reading r = {.path = path, .message = message, .visitor = visitor};
     FILE *file = NULL;
-    int code = eqp_input_open(path, &file, message);
 
-    if (code) {
-        return code;
-    }
-    code = read_lines(&r, file);
-    if (!code && r.rows == 0) {
-        eqp_message_set(message, "%.250s: holds no loads", path);
-        code = EQP_ERR_DATA;
-    }
-    if (!code) {
-        *loads = r.loads;
-    }
+    EQP_CHECK(eqp_input_open(path, &file, message));
+    const int code = read_lines(&r, file);
     (void)fclose(file);
-    return code;
+    EQP_CHECK(code);
+    APP_REFUSE_IF(r.rows == 0, message, EQP_ERR_DATA, "%.250s: holds no loads", path);
+    *loads = r.loads;
+    return EQP_OK;
 }

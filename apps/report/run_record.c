@@ -274,20 +274,13 @@ int app_record_step(app_record *record, const app_record_row *row, eqp_message *
         record->first_step = row->step->step;
         record->begun_steps = true;
     }
-
-    if (record->report != NULL && code == EQP_OK) {
-        code = add_step(record, row);
-        if (code == EQP_OK) {
-            code = add_loads(record, row);
-        }
+    if (record->report != NULL) {
+        code = code == EQP_OK ? add_step(record, row) : code;
+        code = code == EQP_OK ? add_loads(record, row) : code;
     }
-    if (record->table != NULL && code == EQP_OK) {
-        code = add_line(record, row);
-    }
-    if (code != EQP_OK) {
-        eqp_message_set(message, "%s: report: %s", record->program, eqp_error_text(code));
-    }
-    return code;
+    code = record->table != NULL && code == EQP_OK ? add_line(record, row) : code;
+    APP_REFUSE_IF(code != EQP_OK, message, code, "%s: report: %s", record->program, eqp_error_text(code));
+    return EQP_OK;
 }
 
 bool app_record_shows(const app_record *record, int64_t step)
@@ -303,14 +296,11 @@ bool app_record_wants(const app_record *record, int64_t total, uint64_t id)
 int app_record_show(app_record *record, int64_t step, int code, int64_t n, const app_sample *sample,
                     eqp_message *message)
 {
-    app_sample *all = NULL;
+    APP_FREED app_sample *all = NULL;
     int64_t nall = 0;
 
-    EQP_TRY(app_bring_together(record->comm, code, sizeof *sample, n, sample, &nall, &all, message));
-    EQP_TRY(record->samples != NULL ? app_samples_add(record->samples, step, nall, all) : EQP_OK);
-done:
-    free(all);
-    return code;
+    EQP_CHECK(app_bring_together(record->comm, code, sizeof *sample, n, sample, &nall, &all, message));
+    return record->samples != NULL ? app_samples_add(record->samples, step, nall, all) : EQP_OK;
 }
 
 int app_record_compare(app_record *record, const eqp_network *network, int n, const eqp_compared *rows,

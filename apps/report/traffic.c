@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "samples.h"
 
+#include "../shell/options.h"
 #include "output/report.h"
 
 #include <equipoise/more/base.h>
@@ -11,14 +12,11 @@
 int app_bring_together(MPI_Comm comm, int code, size_t size, int64_t n, const void *mine, int64_t *nall, void *all,
                        eqp_message *message)
 {
-    int *dest = NULL;
+    APP_FREED int *dest = NULL;
 
     code = code == EQP_OK ? eqp_array_create(&dest, n, sizeof *dest) : code;
-    EQP_TRY(eqp_agree(comm, code, message));
-    EQP_TRY(eqp_send_records(comm, size, n, dest, mine, nall, all));
-done:
-    free(dest);
-    return code;
+    EQP_CHECK(eqp_agree(comm, code, message));
+    return eqp_send_records(comm, size, n, dest, mine, nall, all);
 }
 
 /* Bytes from one rank to another, > 0. */
@@ -57,14 +55,10 @@ static int write_flows(const char *dir, int64_t n, const flow *list, eqp_message
 
 int app_traffic_write(MPI_Comm comm, const char *dir, eqp_message *message)
 {
-    flow *mine = NULL, *all = NULL;
+    APP_FREED flow *mine = NULL, *all = NULL;
     int64_t n = 0, nall = 0;
-    int code = list_flows(comm, &n, &mine);
+    const int code = list_flows(comm, &n, &mine);
 
-    EQP_TRY(app_bring_together(comm, code, sizeof *mine, n, mine, &nall, &all, message));
-    EQP_TRY(dir != NULL ? write_flows(dir, nall, all, message) : EQP_OK);
-done:
-    free(mine);
-    free(all);
-    return code;
+    EQP_CHECK(app_bring_together(comm, code, sizeof *mine, n, mine, &nall, &all, message));
+    return dir != NULL ? write_flows(dir, nall, all, message) : EQP_OK;
 }

@@ -340,9 +340,8 @@ int rf_result_map(const rf_result *r, eqp_message *message)
     const rf_problem *p = r->problem;
     const rf_trace *t = p->trace;
     const eqp_compared *row = find_row(r);
-    int *run = NULL;
+    APP_FREED int *run = NULL;
     const int *part;
-    int code;
 
     APP_REFUSE_IF(row == NULL && r->settings->method == NULL, message, EQP_ERR_ARGUMENT,
                   "equipoise-compare: --map: no map that was compared fits into memory; --method METHOD "
@@ -352,15 +351,12 @@ int rf_result_map(const rf_result *r, eqp_message *message)
                   r->settings->method);
     part = r->part[row - r->comparison.rows];
     if (part == NULL) {
-        EQP_TRY(eqp_array_create(&run, t->n, sizeof *run));
+        EQP_CHECK(eqp_array_create(&run, t->n, sizeof *run));
         for (int64_t i = 0; i < t->n; i++) {
             run[i] = rf_trace_rank(t, p->at)[i];
         }
         part = run;
     }
-    code = strstr(r->settings->run.map, "%p") != NULL ? rf_vt_write(t, p->at, part, r->settings->run.map, message)
+    return strstr(r->settings->run.map, "%p") != NULL ? rf_vt_write(t, p->at, part, r->settings->run.map, message)
                                                       : write_csv(r, part, message);
-done:
-    free(run);
-    return code;
 }

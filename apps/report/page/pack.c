@@ -93,11 +93,10 @@ static int read_loads(const char *path, table *t, eqp_message *message)
 static int pack_loads(const table *t, app_bytes *bytes, json_t **json)
 {
     const int64_t n = t->steps * t->rows, at = bytes->n;
-    uint16_t *number = NULL;
+    APP_FREED uint16_t *number = NULL;
     double scale[SECONDS] = {0};
-    int code;
 
-    EQP_TRY(eqp_array_create(&number, n, sizeof *number));
+    EQP_CHECK(eqp_array_create(&number, n, sizeof *number));
     for (int k = 0; k < SECONDS; k++) {
         for (int64_t i = 0; i < n; i++) {
             scale[k] = fmax(scale[k], t->seconds[k][i]);
@@ -105,15 +104,12 @@ static int pack_loads(const table *t, app_bytes *bytes, json_t **json)
         for (int64_t i = 0; i < n; i++) {
             number[i] = scale[k] > 0 ? (uint16_t)lrint(65535.0 * (t->seconds[k][i] / scale[k])) : 0;
         }
-        EQP_TRY(app_bytes_add_planes(bytes, n, number));
+        EQP_CHECK(app_bytes_add_planes(bytes, n, number));
     }
     *json = json_pack("{s:i, s:I, s:I, s:I, s:i, s:[f,f,f,f], s:I}", "ranks", t->rows, "steps", (json_int_t)t->steps,
                       "first", (json_int_t)t->loads.first, "every", (json_int_t)t->every, "group", t->group, "scale",
                       scale[0], scale[1], scale[2], scale[3], "at", (json_int_t)at);
-    code = *json != NULL ? EQP_OK : EQP_ERR_MEMORY;
-done:
-    free(number);
-    return code;
+    return *json != NULL ? EQP_OK : EQP_ERR_MEMORY;
 }
 
 /* ---- traffic.csv ---- */
