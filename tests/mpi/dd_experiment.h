@@ -215,4 +215,13 @@ static inline dd_seen *dd_all_segments(const dd_simulation *sim, int64_t *n)
     return all;
 }
 
+/* Ends a program; returns its status. */
+static inline int dd_experiments_end(void)
+{
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    printf("%d failures\n", failures);
+    MPI_Finalize();
+    return failures != 0;
+}
+
 #endif

@@ -293,19 +293,11 @@ static void check_lomer(MPI_Comm comm)
 
 int main(int argc, char **argv)
 {
-    int rank;
-
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     check_critical_stress();
     check_loop_balance(MPI_COMM_WORLD);
     check_collapse(MPI_COMM_WORLD);
     check_lomer(MPI_COMM_WORLD);
     check_multiplication(MPI_COMM_WORLD);
-    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0) {
-        printf("%d failures\n", failures);
-    }
-    MPI_Finalize();
-    return failures != 0;
+    return dd_experiments_end();
 }

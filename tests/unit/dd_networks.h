@@ -149,8 +149,7 @@ static inline dd_serial dd_test_serial(dd_network *network, const double box[3],
 
     rules.rann = rules.rann > 0 ? rules.rann : 2 * rules.r_tol;
     rules.area_min = rules.area_min > 0 ? rules.area_min : area;
-    rules.area_max =
-        rules.area_max > 0 ? rules.area_max : (4 * rules.area_min + triangle * pow(rules.max_seg, 2)) / 2;
+    rules.area_max = rules.area_max > 0 ? rules.area_max : (4 * rules.area_min + triangle * pow(rules.max_seg, 2)) / 2;
     return (dd_serial){.network = network, .box = box, .rules = rules};
 }
 

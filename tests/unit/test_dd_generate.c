@@ -94,9 +94,9 @@ static double length_of(const char *text)
 
 TEST(every_kind_is_valid)
 {
-    static const char *const more[] = {"lines:along112=1", "chains:corners=1", "chains:corners=64,spread=2",
-                                       "frank-read:angle=0", "frank-read:angle=63", "loops:sides=3", "loops:sides=5",
-                                       "loops:sides=63", "loops:sides=64"};
+    static const char *const more[] = {"lines:along112=1",   "chains:corners=1",    "chains:corners=64,spread=2",
+                                       "frank-read:angle=0", "frank-read:angle=63", "loops:sides=3",
+                                       "loops:sides=5",      "loops:sides=63",      "loops:sides=64"};
     /* The defaults, a maximum length above every object, a box with few segments, short objects. */
     static const char *const keys[] = {"", ":n=9,box=50000,maxseg=1e9", ":n=9,box=50000,maxseg=313",
                                        ":seed=7,n=9,box=1000,maxseg=77"};
@@ -338,8 +338,8 @@ TEST(large_tags_fit_or_are_refused)
     }
     assert_int_equal(dd_tiling_init(&tiling, &large.network, (int[]){1000, 1000, 1}, large.low, large.box),
                      EQP_ERR_OVERFLOW);
-    assert_refused(
-        dd_tiling_init(&tiling, &large.network, (int[]){1, 1, 2}, large.low, (double[]){100, 64, 0})); /* not periodic */
+    assert_refused(dd_tiling_init(&tiling, &large.network, (int[]){1, 1, 2}, large.low,
+                                  (double[]){100, 64, 0})); /* not periodic */
 }
 
 static int tile_all(void *base)

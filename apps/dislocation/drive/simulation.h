@@ -127,7 +127,8 @@ void dd_motion_place(dd_simulation *sim, const dd_motion *motion);
  * rank that has failed. */
 int dd_motion_judge(dd_simulation *sim, dd_motion *motion, dd_verdict *verdict);
 
-/* strain: the plastic strain by this rank's segments, set if code is EQP_OK. After EQP_ERR_STOPPED nodes and stepper are as before the step. Local. */
+/* strain: the plastic strain by this rank's segments, set if code is EQP_OK. After EQP_ERR_STOPPED nodes and stepper
+ * are as before the step. Local. */
 void dd_motion_end(dd_simulation *sim, dd_motion *motion, int code, double strain[6]);
 
 /* Velocities of the own nodes from the forces on their arms. Local. EQP_OK or EQP_ERR_MEMORY. */

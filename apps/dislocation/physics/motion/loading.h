@@ -39,7 +39,7 @@ typedef struct dd_loading {
 
 /* direction: of any length but 0. stress: at the start. */
 void dd_loading_init(dd_loading *loading, dd_loading_kind kind, const dd_medium *medium, double rate,
-                    const double direction[3], const double stress[6]);
+                     const double direction[3], const double stress[6]);
 
 /* Cycles at the constant rate |rate| from a strain of 0 to amplitude, to -amplitude and back, which began `time` ago:
  * the sign of the rate is that of (-1)^k, k = |rate| time / (2 amplitude) rounded (strain control of ParaDiS, loadType
