@@ -6,6 +6,7 @@
 
 #include <equipoise/more/random.h>
 
+#define LINKS FREED_BY(eqp__links_free) eqp__links
 #define ITEMS 40
 #define IDS 30
 #define MANY 300
@@ -60,8 +61,8 @@ static double weight_between(const eqp__links *links, int64_t i, int64_t j)
 
 TEST(small_cliques_are_whole)
 {
-    eqp_hypergraph g = draw_pins(ITEMS, 4, rising);
-    eqp__links links = {.first = NULL};
+    FREED_BY(eqp__hypergraph_free) eqp_hypergraph g = draw_pins(ITEMS, 4, rising);
+    LINKS links = {.first = NULL};
     double expected[ITEMS][ITEMS] = {{0}};
 
     for (int64_t e = 0; e < g.nedges; e++) {
@@ -81,15 +82,13 @@ TEST(small_cliques_are_whole)
             assert_true(links.weight[e] > 0 && links.edge[e] != i);
         }
     }
-    eqp__links_free(&links);
-    eqp__hypergraph_free(&g);
 }
 
 /* All items touch nearly all ids: every clique has more than 128 items, each of which keeps eight edges. */
 TEST(large_cliques_are_thinned_out_alike_at_both_ends)
 {
-    eqp_hypergraph g = draw_pins(MANY, 40, one);
-    eqp__links links = {.first = NULL}, again = {.first = NULL}, other = {.first = NULL};
+    FREED_BY(eqp__hypergraph_free) eqp_hypergraph g = draw_pins(MANY, 40, one);
+    LINKS links = {.first = NULL}, again = {.first = NULL}, other = {.first = NULL};
 
     assert_ok(eqp__links_of_cliques(&g, 1, &links));
     assert_ok(eqp__links_of_cliques(&g, 1, &again));
@@ -111,38 +110,29 @@ TEST(large_cliques_are_thinned_out_alike_at_both_ends)
     const int64_t n = links.first[MANY];
     assert_true(again.first[MANY] == n && memcmp(again.edge, links.edge, (size_t)n * sizeof *links.edge) == 0);
     assert_true(other.first[MANY] != n || memcmp(other.edge, links.edge, (size_t)n * sizeof *links.edge) != 0);
-    eqp__links_free(&links);
-    eqp__links_free(&again);
-    eqp__links_free(&other);
-    eqp__hypergraph_free(&g);
 }
 
 TEST(nothing_shared_is_no_edge)
 {
     const int64_t first[] = {0, 1, 2}, pin[] = {3, 4};
-    eqp_hypergraph g = {0};
-    eqp__links links = {.first = NULL};
+    FREED_BY(eqp__hypergraph_free) eqp_hypergraph g = {0};
+    LINKS links = {.first = NULL};
 
     assert_ok(eqp__hypergraph_create(2, first, pin, &g));
     assert_ok(eqp__links_of_cliques(&g, 1, &links));
     assert_int_equal(links.first[2], 0);
-    eqp__links_free(&links);
-    eqp__hypergraph_free(&g);
 }
 
 static int link_cliques(void *pins)
 {
-    eqp__links links = {.first = NULL};
-    const int code = eqp__links_of_cliques(pins, 1, &links);
+    LINKS links = {.first = NULL};
 
-    eqp__links_free(&links);
-    return code;
+    return eqp__links_of_cliques(pins, 1, &links);
 }
 
 TEST(every_allocation_may_fail)
 {
-    eqp_hypergraph g = draw_pins(ITEMS, 4, rising);
+    FREED_BY(eqp__hypergraph_free) eqp_hypergraph g = draw_pins(ITEMS, 4, rising);
 
     assert_true(failing_malloc_sweep(link_cliques, &g, EQP_ERR_MEMORY) > 0);
-    eqp__hypergraph_free(&g);
 }

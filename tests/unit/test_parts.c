@@ -148,11 +148,7 @@ TEST(parts_without_overlap_keep_their_number)
     int number[5];
 
     assert_ok(eqp__parts_relabel(5, NULL, 1, &one, number));
-    assert_int_equal(number[0], 2);
-    assert_int_equal(number[1], 1);
-    assert_int_equal(number[2], 0);
-    assert_int_equal(number[3], 3);
-    assert_int_equal(number[4], 4);
+    assert_memory_equal(number, ((const int[]){2, 1, 0, 3, 4}), sizeof number);
 }
 
 TEST(parts_of_unequal_share_do_not_change_places)

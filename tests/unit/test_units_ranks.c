@@ -238,9 +238,8 @@ TEST(ranks_that_have_whole_intervals_have_whole_units)
 TEST(a_split_owner_has_the_same_cells_anywhere_on_the_curve)
 {
     const int64_t least = slow_here() ? 60 : 200;
-    struct world w = world_create(40, least), v = world_create(40, least);
+    FREED_BY(world_free) struct world w = world_create(40, least), v = world_create(40, least);
     eqp_units_options options = eqp_units_options_defaults();
-    eqp_units *a, *b;
 
     for (int64_t i = 0; i < w.n; i++) {
         v.id[i] = w.id[(i * 7 + 3) % w.n];
@@ -248,6 +247,7 @@ TEST(a_split_owner_has_the_same_cells_anywhere_on_the_curve)
     }
     for (int s = 0; s < NSTRATEGIES; s++) {
         int64_t split = 0;
+        FREED(eqp_units) *a = NULL, *b = NULL;
         options.strategy = s;
         options.units = 300;
         assert_ok(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &a));
@@ -265,11 +265,7 @@ TEST(a_split_owner_has_the_same_cells_anywhere_on_the_curve)
             }
         }
         assert_true(split > 20);
-        eqp_units_free(a);
-        eqp_units_free(b);
     }
-    world_free(&w);
-    world_free(&v);
 }
 
 TEST(a_rebuilt_map_answers_the_same)

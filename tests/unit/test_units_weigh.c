@@ -97,7 +97,7 @@ TEST(a_global_stride_misses_at_most_its_two_ends)
 
 TEST(estimates_do_not_depend_on_the_order_of_owners)
 {
-    struct world w = world_create(50, 100), v = world_create(50, 100);
+    FREED_BY(world_free) struct world w = world_create(50, 100), v = world_create(50, 100);
     int64_t count[2][50];
     double weight[2][50];
 
@@ -115,8 +115,6 @@ TEST(estimates_do_not_depend_on_the_order_of_owners)
             assert_true(weight[0][i] == weight[1][w.n - 1 - i]);
         }
     }
-    world_free(&w);
-    world_free(&v);
 }
 
 TEST(an_estimated_weight_still_gives_units_that_cover)
