@@ -78,7 +78,7 @@ static void measure(const bh_serial *serial, const bh_mac *mac, bh_kernel *kerne
         const bh_group *group = &serial->group[g];
         const int64_t i = group->first;
         double t0 = eqp_cpu_seconds();
-        bench_check(bh_walk(&serial->tree, serial->tree.root, group, mac, NULL, &list), "walk failed");
+        bench_check(bh_walk(&serial->tree, group, mac, NULL, &list), "walk failed");
         double t1 = eqp_cpu_seconds(), t2 = t1;
         for (int part = 0; part < 2; part++) {
             bh_list half = list;

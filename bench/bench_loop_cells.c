@@ -145,7 +145,7 @@ static void add_group(const bh_tree *tree, const bh_group *group, bh_list *list,
     const bh_mac mac = {.theta = BH_DEFAULT_THETA, .G = 1.0};
     bh_counts counts;
 
-    bench_check(bh_walk(tree, tree->root, group, &mac, NULL, list), "walk failed");
+    bench_check(bh_walk(tree, group, &mac, NULL, list), "walk failed");
     counts.of[BH_KIND_PAIR] = group->count * list->nsources;
     counts.of[BH_KIND_CELL] = group->count * list->ncells;
     counts.of[BH_KIND_LISTED] = list->ncells + list->nsources;

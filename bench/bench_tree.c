@@ -186,7 +186,7 @@ static void walk(const bench *b, int64_t ngroups, const bh_group *group, bool re
     const bh_mac mac = {.theta = BH_DEFAULT_THETA, .relative = relative, .alpha = BH_DEFAULT_ALPHA, .G = 1};
 
     for (int64_t g = 0; g < ngroups; g++) {
-        bench_check(bh_walk(&b->tree, b->tree.root, &group[g], &mac, NULL, list), NULL);
+        bench_check(bh_walk(&b->tree, &group[g], &mac, NULL, list), NULL);
     }
 }
 

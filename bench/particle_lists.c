@@ -68,7 +68,7 @@ static int64_t meet_all(const bh_serial *serial, int64_t g, const bh_mac *mac, b
     const bh_sources *s = &serial->tree.sources;
     int64_t n;
 
-    bench_check(bh_walk(&serial->tree, serial->tree.root, &serial->group[g], mac, NULL, list), "a walk failed");
+    bench_check(bh_walk(&serial->tree, &serial->group[g], mac, NULL, list), "a walk failed");
     for (int64_t c = 0; l != NULL && c < list->ncells; c++) {
         bench_meet(l, s->n + list->cell[c]);
     }

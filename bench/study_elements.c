@@ -146,7 +146,7 @@ static state by_tree(const particles *w)
     bh_list_init(&list);
     for (int64_t g = 0; g < serial.ngroups; g++) {
         const int64_t i = serial.order[serial.group[g].first];
-        bench_check(bh_walk(&serial.tree, serial.tree.root, &serial.group[g], &mac, NULL, &list), NULL);
+        bench_check(bh_walk(&serial.tree, &serial.group[g], &mac, NULL, &list), NULL);
         s.of[i].tag = (uint64_t)i;
         s.of[i].work = list.nsources + list.ncells - 1; /* the particle itself is no interaction */
     }

@@ -103,7 +103,7 @@ static void walk(const bh_part *part)
 
     BH_LIST(list);
     for (int64_t g = 0; g < part->ngroups; g++) {
-        fuzz_require(bh_walk(&part->tree, part->tree.root, &part->group[g], &mac, NULL, &list) == EQP_OK);
+        fuzz_require(bh_walk(&part->tree, &part->group[g], &mac, NULL, &list) == EQP_OK);
         for (int64_t c = 0; c < list.ncells; c++) {
             fuzz_require(list.cell[c] >= 0 && list.cell[c] < part->tree.ncells);
         }

@@ -144,20 +144,3 @@ TEST(every_kind_of_input)
         check(text[i], &all, 500, false, 7e-4, 4e-3);
     }
 }
-
-TEST(smaller_angles_are_more_exact)
-{
-    static const double theta[] = {0.9, 0.6, 0.4, 0.25};
-    static sample exact;
-    FREED_BY(free_bodies) bodies all = generate("clusters:n=8000,haloes=10", 1e-4);
-    double error[MOST_SAMPLES], last = INFINITY;
-
-    take_sample(&all, MOST_SAMPLES, &exact);
-    for (int i = 0; i < 4; i++) {
-        evaluate(&all, BH_DOUBLE, false, theta[i]);
-        errors_of(&all, &exact, error);
-        qsort(error, MOST_SAMPLES, sizeof *error, compare_doubles);
-        assert_true(error[MOST_SAMPLES / 2] < 0.6 * last);
-        last = error[MOST_SAMPLES / 2];
-    }
-}

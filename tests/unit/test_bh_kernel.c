@@ -233,7 +233,7 @@ TEST(coordinates_whose_squares_overflow)
 TEST(coincident_particles)
 {
     static scene s;
-    field got, wanted;
+    field got;
 
     for (int soft = 0; soft < 2; soft++) {
         make_scene(1, 1, soft ? 0.01 : 0, (double[]){7, -8, 1e5}, &s);
@@ -253,7 +253,6 @@ TEST(coincident_particles)
         s.first[0] = 51;
         s.list.nruns = 1;
         s.count[0] = s.list.nsources = 49;
-        compute(&s, "plain", BH_DOUBLE, &wanted);
         compute(&s, kernel_name, kernel_precision, &got);
         for (int t = 0; t < TARGETS; t++) {
             assert_true(got.a[0][t] == 0 && got.a[1][t] == 0 && got.a[2][t] == 0);
@@ -266,33 +265,20 @@ TEST(coincident_particles)
  * nothing. */
 TEST(masses_of_any_size)
 {
-    static const double mass[] = {1e-60, 1e-44, 1e-30, 0, 1e30, 1e60};
+    static const double mass[] = {1e-60, 1e-44, 1e-30, 0, 1e30, 1e60, 1};
     static scene s;
 
-    for (int i = 0; i < 6; i++) {
-        make_scene(1, 1, 0.05, middle, &s);
-        for (int p = 0; p < POINTS; p++) {
-            s.x[3][p] *= p == 3 && mass[i] < 1 ? 0 : mass[i];
-        }
-        for (int c = 1; c <= CELLS; c++) {
-            bh_moments *m = &s.cell[c].moments;
-            m->mass *= mass[i];
-            m->trace *= mass[i];
-            for (int q = 0; q < 6; q++) {
-                m->quad[q] *= mass[i];
-            }
+    for (int i = 0; i < COUNT_OF(mass); i++) {
+        make_scene(1, mass[i], 0.05, middle, &s);
+        s.cell[0].moments.mass = 1000;
+        for (int p = 0; p < POINTS; p++) { /* in the end most are massless, and one is light */
+            s.x[3][p] *= mass[i] == 1 ? (p == 17 ? 1e-50 : 0) : p == 3 && mass[i] < 1 ? 0 : 1;
         }
         set_list(&s, 40, 0);
         compare(&s);
         set_list(&s, 0, 40);
         compare(&s);
     }
-    make_scene(1, 1, 0.05, middle, &s); /* most are massless, one is light */
-    for (int p = 0; p < POINTS; p++) {
-        s.x[3][p] *= p == 17 ? 1e-50 : 0;
-    }
-    set_list(&s, 0, 40);
-    compare(&s);
 }
 
 /* A close pair in a wide group, which single precision cannot separate. */

@@ -169,7 +169,7 @@ static size_t bytes_needed(const giver *g, int to, int64_t number, bh_list *list
 {
     const bh_tree *tree = &g->part->tree;
     int64_t bytes = 0;
-    assert_ok(bh_walk(tree, tree->root, &g->part->group[number], g->mac, NULL, list));
+    assert_ok(bh_walk(tree, &g->part->group[number], g->mac, NULL, list));
     for (int64_t i = 0; i < bh_opened_count(list); i++) {
         bh_opened opened;
         bh_opened_get(tree, list, i, &opened);

@@ -63,16 +63,6 @@ TEST(sums_of_a_binary_are_those_on_paper)
     assert_near(sums.angular[2], 0.75 * sqrt(4 * 0.75), 1e-14); /* reduced mass x sqrt(M a (1 - e^2)) */
 }
 
-TEST(sums_of_nothing_are_zero)
-{
-    bh_sums sums = {.mass = 1, .angular = {1, 1, 1}};
-
-    bh_sums_make(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, &sums);
-    for (int i = 0; i < BH_SUMS_DOUBLES; i++) {
-        assert_true(((const double *)&sums)[i] == 0);
-    }
-}
-
 TEST(sums_do_not_lose_small_terms)
 {
     FREED_BY(free_bodies) bodies s = make_bodies(1002, 0);

@@ -169,18 +169,6 @@ TEST(moments_agree_with_brute_force)
     }
 }
 
-TEST(a_cell_without_mass_keeps_finite_moments)
-{
-    BH_SET(set, BH_UNIFORM, 50, 4);
-    memset(set.m, 0, 50 * sizeof(*set.m));
-    BH_TREE(tree, &set, 4);
-    for (int64_t c = 0; c < tree.ncells; c++) {
-        const bh_moments *moments = &tree.cell[c].moments;
-        assert_true(moments->mass == 0 && moments->offset == 0 && isfinite(moments->com[0] + moments->com[1]));
-        assert_true(moments->quad[0] == 0 && moments->quad[5] == 0);
-    }
-}
-
 static void check_group(const bh_set *set, const bh_group *group, int group_size)
 {
     const double *coordinate[3] = {set->x, set->y, set->z};

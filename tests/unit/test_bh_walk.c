@@ -56,7 +56,7 @@ static void for_each_group(void (*test)(const bh_tree *tree, const bh_group *gro
             mac.cutoff *= tree.box.side;
             for (int64_t g = 0; g < ngroups && (mac.cutoff > 0 ? set.drift == 0 : !set.bare); g++) {
                 group[g].accel = g % 4 == 3 ? 0 : group[g].accel; /* unknown */
-                assert_ok(bh_walk(&tree, tree.root, &group[g], &mac, NULL, &list));
+                assert_ok(bh_walk(&tree, &group[g], &mac, NULL, &list));
                 test(&tree, &group[g], &mac, &list);
             }
         }
@@ -198,8 +198,8 @@ typedef struct witness {
 static void see(const bh_tree *tree, const bh_list *list, const bh_opened *tile, witness *w)
 {
     const bh_cell *opened = &tree->cell[tile->cell >= 0 ? tile->cell : list->root];
-    const int level = opened->level - (tile->cell < 0 && opened->level > 0);
-    const uint64_t key = bh_key_at_level(opened->key, level);
+    const int level = opened->level;
+    const uint64_t key = opened->key;
     double centre[3];
     int64_t nsources = 0;
     for (int c = 0; c < tile->ncells; c++) {
@@ -331,17 +331,16 @@ static bool keep_half(void *user, const double centre[3])
     return ((bits[0] ^ bits[1] * 3 ^ bits[2] * 5) * UINT64_C(0x9E3779B97F4A7C15)) >> 63 == 1;
 }
 
-/* Every available version against plain C: with and without a filter, from the root and from below. */
+/* Every available version against plain C: with and without a filter. */
 static void versions_agree(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
 {
     static const bh_choice filter = {.keep = keep_half};
     static record expected, heard;
-    const int64_t roots[] = {tree->root, tree->ncells / 3, tree->ncells - 1};
-    for (int r = 0; r < 2 * COUNT_OF(roots); r++) {
+    for (int filtered = 0; filtered < 2; filtered++) {
         for (int row = bh__walk_table_size; row-- > 0;) {
             if (bh__walk_table[row]->runs_here()) {
                 const bool plain = row == bh__walk_table_size - 1;
-                assert_ok(bh__walk(bh__walk_table[row], tree, roots[r / 2], group, mac, r % 2 ? &filter : NULL, list));
+                assert_ok(bh__walk(bh__walk_table[row], tree, group, mac, filtered ? &filter : NULL, list));
                 note_list(plain ? &expected : &heard, tree, list, true);
                 assert_same_record(&expected, plain ? &expected : &heard);
             }
@@ -355,22 +354,20 @@ TEST(every_version_makes_the_same_lists)
     for_each_group(versions_agree);
 }
 
-TEST(a_walk_from_below_puts_the_root_into_the_tile_above)
+TEST(a_root_that_acts_alone_is_in_its_own_tile)
 {
     BH_SET(set, BH_UNIFORM, 300, 5);
     BH_TREE(tree, &set, 8);
     BH_LIST(list);
     const bh_group far = {.count = 1, .lo = {1e6, 1e6, 1e6}, .hi = {1e6, 1e6, 1e6}};
-    const bh_cell *root = &tree.cell[tree.root];
-    for (int k = 0; k < root->nchild; k++) {
-        assert_ok(bh_walk(&tree, root->child + k, &far, &macs[1], NULL, &list));
-        const witness w = see_tiles(&tree, &list);
-        assert_true(w.ntiles == 1 && w.key == 0 && w.level == 0 && list.ncells == 1);
-    }
     const bh_mac cut = {.cutoff = 1};
-    assert_ok(bh_walk(&tree, root->child, &far, &cut, NULL, &list));
+    assert_ok(bh_walk(&tree, &far, &macs[1], NULL, &list));
+    const witness w = see_tiles(&tree, &list);
+    assert_true(w.ntiles == 1 && w.key == 0 && w.level == 0 && list.ncells == 1);
+    assert_ok(bh_walk(&tree, &far, &cut, NULL, &list));
     assert_true(list.nvisits == 1 && list.ncells + list.nruns + list.ntiles == 0); /* beyond the cutoff */
-    assert_ok(bh_walk(&tree, -1, &far, &macs[1], NULL, &list));
+    tree.root = -1;
+    assert_ok(bh_walk(&tree, &far, &macs[1], NULL, &list));
     assert_int_equal(list.ncells + list.nruns + list.nvisits, 0);
 }
 
@@ -458,10 +455,10 @@ static void compare_shares(const bh_tree *tree, const bh_group *group, const bh_
             continue;
         }
         s->searches = 0;
-        assert_ok(bh__walk(bh__walk_table[row], tree, tree->root, group, mac, &choice[0], list));
+        assert_ok(bh__walk(bh__walk_table[row], tree, group, mac, &choice[0], list));
         note_list(&expected, tree, list, false);
         const int64_t visits = list->nvisits, searches = s->searches;
-        assert_ok(bh__walk(bh__walk_table[row], tree, tree->root, group, mac, &choice[1], list));
+        assert_ok(bh__walk(bh__walk_table[row], tree, group, mac, &choice[1], list));
         note_list(&heard, tree, list, false);
         assert_same_record(&expected, &heard);
         assert_in_range(list->nvisits, 1, visits);
@@ -517,7 +514,7 @@ static int walk_share(void *data)
     walk *w = data;
     const bh_choice choice = {.keep = keep_own, .user = &w->shared, .sharing = &w->shared.sharing};
     BH_LIST(list);
-    return bh_walk(w->tree, w->tree->root, w->group, &macs[2], &choice, &list);
+    return bh_walk(w->tree, w->group, &macs[2], &choice, &list);
 }
 
 TEST(failing_allocations_are_reported)
@@ -528,7 +525,7 @@ TEST(failing_allocations_are_reported)
     HEAP bh_group *group = NULL;
     int64_t ngroups;
     assert_ok(bh_groups_make(&tree, set.key, 8, NULL, &ngroups, &group));
-    assert_ok(bh_walk(&tree, tree.root, &group[0], &macs[2], NULL, &list));
+    assert_ok(bh_walk(&tree, &group[0], &macs[2], NULL, &list));
     walk w = {.tree = &tree, .group = &group[0]};
     draw_sharing(4, &tree, &group[0], &list, &w.shared);
     assert_true(failing_malloc_sweep(walk_share, &w, EQP_ERR_MEMORY) > 2);

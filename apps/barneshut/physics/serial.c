@@ -96,7 +96,7 @@ int bh_serial_force(const bh_serial *serial, bh_kernel *kernel, const bh_mac *ma
     for (int64_t g = 0; g < serial->ngroups; g++) {
         const bh_group *group = &serial->group[g];
         double *here = field + group->first;
-        EQP_TRY(bh_walk(&serial->tree, serial->tree.root, group, mac, NULL, &list));
+        EQP_TRY(bh_walk(&serial->tree, group, mac, NULL, &list));
         EQP_TRY(bh_force(kernel != NULL ? kernel : own, &serial->tree, &list, G, eps, group->count,
                          at->x + group->first, at->y + group->first, at->z + group->first, here, here + n, here + 2 * n,
                          here + 3 * n));

@@ -122,26 +122,16 @@ static int put_leaf(const bh__walker *w, int64_t number, bh_list *list)
     return EQP_OK;
 }
 
-/* The cell whose tile has an unopened root: the root's parent. */
-static int above_root(const bh_cell *root, uint64_t *key)
-{
-    const int level = root->level > 0 ? root->level - 1 : 0;
-    *key = bh_key_at_level(root->key, level);
-    return level;
-}
-
 /* A root that need not be opened, alone in its tile. */
-static int put_root(const bh__walker *w, const bh_choice *choice, int64_t root, bool whole, bh_list *list)
+static int put_root(const bh__walker *w, const bh_choice *choice, bool whole, bh_list *list)
 {
-    uint64_t key;
-    const int level = above_root(&w->tree->cell[root], &key);
-    if (!is_kept(w, choice, bh__place(key, level), level)) {
+    if (!is_kept(w, choice, 0, 0)) {
         return EQP_OK;
     }
     list->ntiles = 1;
     list->ncells = whole;
-    list->cell[0] = root;
-    return whole ? EQP_OK : put_leaf(w, root, list);
+    list->cell[0] = w->tree->root;
+    return whole ? EQP_OK : put_leaf(w, w->tree->root, list);
 }
 
 bool bh__acts_whole(const bh__walker *w, const bh_cell *cell)
@@ -159,16 +149,16 @@ bool bh__acts_whole(const bh__walker *w, const bh_cell *cell)
 }
 
 /* Opens what must be opened from the root down. The frontier stays empty if the root is not. */
-static int open_all(const bh__walker *w, const bh__walk_row *row, int64_t root, bool *whole, bh_list *list)
+static int open_all(const bh__walker *w, const bh__walk_row *row, bool *whole, bh_list *list)
 {
-    const bh_cell *cell = &w->tree->cell[root];
+    const bh_cell *cell = &w->tree->cell[w->tree->root];
     *whole = bh__acts_whole(w, cell);
     list->nvisits = 1;
     if (*whole || cell->nchild == 0) {
         return EQP_OK;
     }
     EQP_CHECK(frontier_reserve(&list->frontier, w->tree->ncells));
-    list->frontier.family[0] = cell->child == BH_ABSENT ? (int32_t)(-1 - root) : cell->family;
+    list->frontier.family[0] = cell->child == BH_ABSENT ? (int32_t)(-1 - w->tree->root) : cell->family;
     list->frontier.next[0] = -1;
     list->frontier.n = 1;
     row->open(w, list);
@@ -217,13 +207,13 @@ int bh__walk_open(const bh__walker *w, int64_t n, const int32_t *family, bh_list
     return EQP_OK;
 }
 
-int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,
+int bh__walk(const bh__walk_row *row, const bh_tree *tree, const bh_group *group, const bh_mac *mac,
              const bh_choice *choice, bh_list *list)
 {
     bool whole = false;
     list_clear(list);
-    list->root = root;
-    if (root < 0) {
+    list->root = tree->root;
+    if (tree->root < 0) {
         return EQP_OK;
     }
     bh__walker w;
@@ -231,7 +221,7 @@ int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const b
     if (choice != NULL && choice->sharing != NULL) {
         EQP_CHECK(bh__walker_share(&w, choice->sharing, &list->region));
     }
-    EQP_CHECK(open_all(&w, row, root, &whole, list));
+    EQP_CHECK(open_all(&w, row, &whole, list));
     EQP_CHECK(list_reserve(list, list->nvisits)); /* each cell becomes one or the other */
     list->cutoff = mac->cutoff;
     if (list->frontier.n > 0) {
@@ -240,13 +230,12 @@ int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const b
         }
         return row->collect(&w, list);
     }
-    return whole && w.rule == BH_CUTOFF ? EQP_OK : put_root(&w, choice, root, whole, list);
+    return whole && w.rule == BH_CUTOFF ? EQP_OK : put_root(&w, choice, whole, list);
 }
 
-int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, const bh_choice *choice,
-            bh_list *list)
+int bh_walk(const bh_tree *tree, const bh_group *group, const bh_mac *mac, const bh_choice *choice, bh_list *list)
 {
-    return bh__walk(bh__walk_best(), tree, root, group, mac, choice, list);
+    return bh__walk(bh__walk_best(), tree, group, mac, choice, list);
 }
 
 int64_t bh_list_pins(const bh_tree *tree, const bh_list *list, uint64_t pin_below, int64_t *pin)
@@ -272,21 +261,15 @@ int64_t bh_opened_count(const bh_list *list)
     return list->root < 0 ? 0 : list->frontier.n > 0 ? list->frontier.n : 1;
 }
 
-static void get_root(const bh_tree *tree, const bh_list *list, bh_opened *opened)
-{
-    uint64_t key;
-    const int level = above_root(&tree->cell[list->root], &key);
-    *opened = (bh_opened){.cell = -1, .pin = bh_cell_pin(key, level), .ncells = (int32_t)list->ncells};
-    opened->nleaves = (int32_t)list->ntiles - opened->ncells;
-    opened->nsources = opened->nleaves * tree->cell[list->root].count;
-    opened->leaf[0] = list->root;
-    bh__centre(&tree->box, bh__place(key, level), level, bh__side(tree, level), opened->centre);
-}
-
 void bh_opened_get(const bh_tree *tree, const bh_list *list, int64_t i, bh_opened *opened)
 {
     if (list->frontier.n == 0) {
-        get_root(tree, list, opened);
+        const bh_cell *root = &tree->cell[list->root];
+        *opened = (bh_opened){.cell = -1, .pin = bh_cell_pin(root->key, 0), .ncells = (int32_t)list->ncells};
+        opened->nleaves = (int32_t)list->ntiles - opened->ncells;
+        opened->nsources = opened->nleaves * root->count;
+        opened->leaf[0] = list->root;
+        bh_cell_centre(tree, root, opened->centre);
         return;
     }
     const bh_family *family = &tree->family[list->frontier.family[i]];
@@ -340,17 +323,16 @@ static int open_elsewhere(bh__walker *w, const bh_tree *tree, const bh_group *gr
     }
     w->families = (int32_t)tree->nlocal_families;
     w->end = (int32_t)end;
-    return open_all(w, bh__walk_best(), tree->root, whole, list);
+    return open_all(w, bh__walk_best(), whole, list);
 }
 
 int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, const bh_choice *choice,
                    bh_list *list)
 {
-    const int64_t root = tree->root;
     bool whole = false;
     bh__walker w;
     list_clear(list);
-    if (root < 0) {
+    if (tree->root < 0) {
         return EQP_OK;
     }
     EQP_CHECK(open_elsewhere(&w, tree, group, mac, choice != NULL ? choice->sharing : NULL, INT32_MAX, &whole, list));
@@ -358,7 +340,7 @@ int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac
         return collect_absent(&w, choice, list);
     }
     EQP_CHECK(list_reserve(list, 1));
-    return whole ? EQP_OK : put_root(&w, choice, root, false, list);
+    return whole ? EQP_OK : put_root(&w, choice, false, list);
 }
 
 /* A branch of another rank that is a leaf. */
@@ -372,16 +354,15 @@ static int put_foreign_leaf(const bh_tree *tree, int64_t leaf, bh_list *list)
 int bh_walk_branches(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
 {
     const bh_frontier *frontier = &list->frontier;
-    const int64_t root = tree->root;
     bool whole = false;
     bh__walker w;
     list_clear(list);
-    if (root < 0) {
+    if (tree->root < 0) {
         return EQP_OK;
     }
     EQP_CHECK(open_elsewhere(&w, tree, group, mac, NULL, tree->ntop_families, &whole, list));
     if (frontier->n == 0) {
-        return whole ? EQP_OK : put_foreign_leaf(tree, root, list);
+        return whole ? EQP_OK : put_foreign_leaf(tree, tree->root, list);
     }
     for (int32_t i = 0; i >= 0; i = frontier->next[i]) {
         const int32_t number = frontier->family[i];

@@ -24,8 +24,7 @@ typedef struct bh_mac {
 
 /* A tile is everything that one opened cell contributes: its accepted children and its leaf children. Asked once per
  * opened cell that contributes anything, with its centre; false leaves the tile to another rank (cells below are other
- * tiles, and still walked). A walk that ends at its root has the one tile of the cell above it (of the root cube itself
- * if there is none above), which is the tile that a walk from the top would put it in. */
+ * tiles, and still walked). A root that acts alone is in the tile of its own cube. */
 typedef bool (*bh_tile_fn)(void *user, const double centre[3]);
 
 /* How ranks share a group: the tile of a cell is computed by the rank of the work unit whose centroid is nearest to the
@@ -75,7 +74,7 @@ typedef struct bh_frontier {
 /* One group's list. Cells and runs of source particles (one run per leaf) in the order of the walk: depth first in key
  * order of the opened cells, each with its whole tile. The order of cells and particles is the same on every rank. */
 typedef struct bh_list {
-    int64_t root;     /* of the walk; -1: none */
+    int64_t root;     /* of the tree; -1: none */
     int64_t capacity; /* of cell, run_first and run_count */
     int64_t ncells;
     int64_t *cell; /* numbers in the tree */
@@ -94,11 +93,10 @@ typedef struct bh_list {
 void bh_list_init(bh_list *list);
 void bh_list_free(bh_list *list);
 
-/* Walks from `root` (tree->root, or a branch for requests of other ranks; -1 gives an empty list). choice: NULL for all
+/* Walks from the tree's root; without one the list is empty. choice: NULL for all
  * tiles. The list keeps its memory between walks; on error its content is undefined but fit for the next walk. O(list).
  * EQP_OK or EQP_ERR_MEMORY. */
-int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, const bh_choice *choice,
-            bh_list *list);
+int bh_walk(const bh_tree *tree, const bh_group *group, const bh_mac *mac, const bh_choice *choice, bh_list *list);
 
 /* The pins below pin_below of the tiles of a list, which a walk from the tree's root without keep() has just made; each
  * once. pin: room for list->ntiles. Returns their number. O(opened
@@ -107,7 +105,7 @@ int64_t bh_list_pins(const bh_tree *tree, const bh_list *list, uint64_t pin_belo
 
 /* An opened cell and its tile. */
 typedef struct bh_opened {
-    int64_t cell; /* its number; -1: nothing was opened, and the root alone acts, in the tile of the cell above it */
+    int64_t cell; /* its number; -1: nothing was opened, and the root alone acts */
     int64_t pin;
     double centre[3];        /* of the tile, as keep() would get it */
     int32_t nchild;          /* of the cell */

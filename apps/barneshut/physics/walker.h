@@ -65,7 +65,7 @@ bool bh__acts_whole(const bh__walker *w, const bh_cell *cell);
 int bh__walk_open(const bh__walker *w, int64_t n, const int32_t *family, bh_list *list);
 
 /* A walk with that row, which must run here. */
-int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,
+int bh__walk(const bh__walk_row *row, const bh_tree *tree, const bh_group *group, const bh_mac *mac,
              const bh_choice *choice, bh_list *list);
 
 /* Rounding error of coordinates: by the rounding of its key a particle may lie outside of its cell's cube. */

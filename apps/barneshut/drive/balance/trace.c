@@ -153,7 +153,7 @@ static int add_load(tracing *t, const bh_counts *counts, int part)
 static int trace_share(tracing *t, const bh_group *group, const bh_choice *choice, int part)
 {
     const bh_tree *tree = &t->trace->domain->tree;
-    int code = bh_walk(tree, tree->root, group, t->trace->mac, choice, &t->list);
+    int code = bh_walk(tree, group, t->trace->mac, choice, &t->list);
     const int64_t n = t->loads_only || code != EQP_OK ? 0 : bh_opened_count(&t->list);
     const bh_counts counts = {.of = {[BH_KIND_PAIR] = t->list.nsources * group->count,
                                      [BH_KIND_CELL] = t->list.ncells * group->count,
@@ -186,7 +186,7 @@ static int trace_split(tracing *t, const bh_group *group, int64_t tag, int n)
         EQP_CHECK(trace_share(t, group, bh_tile_choose(&choice, t->map, tag, t->ranks[r], group), t->ranks[r]));
     }
     if (!t->loads_only) { /* the whole list, for requests */
-        EQP_CHECK(bh_walk(tree, tree->root, group, t->trace->mac, NULL, &t->list));
+        EQP_CHECK(bh_walk(tree, group, t->trace->mac, NULL, &t->list));
     }
     return EQP_OK;
 }

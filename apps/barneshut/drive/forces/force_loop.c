@@ -29,8 +29,7 @@ static int list_group(bh_force_loop *p, const bh_group *group, int64_t tag, int 
     bh_tile_choice choice;
 
     EQP_CHECK(app_signals_stop());
-    EQP_CHECK(bh_walk(p->tree, p->tree->root, group, &p->evaluator->mac,
-                      bh_tile_choose(&choice, p->map, tag, rank, group), &p->list));
+    EQP_CHECK(bh_walk(p->tree, group, &p->evaluator->mac, bh_tile_choose(&choice, p->map, tag, rank, group), &p->list));
     EQP_CHECK(p->list.nabsent > 0 ? EQP_ERR_INTERNAL : EQP_OK); /* the essential tree is incomplete */
     *counts = count_list(&p->list, group->count);
     return EQP_OK;
@@ -50,7 +49,7 @@ static int count_turns(bh_force_loop *p, int64_t w, const bh_counts *all, bh_tur
             continue;
         }
         const bh_group active = bh_active_group(p->tasks->particles, &task->group, k, x, y, z, from);
-        EQP_CHECK(bh_walk(p->tree, p->tree->root, &active, &p->evaluator->mac, NULL, &p->turn));
+        EQP_CHECK(bh_walk(p->tree, &active, &p->evaluator->mac, NULL, &p->turn));
         EQP_CHECK(p->turn.nabsent > 0 ? EQP_ERR_INTERNAL : EQP_OK); /* fewer targets open no more cells */
         turns->of[k] = count_list(&p->turn, active.count);
     }
