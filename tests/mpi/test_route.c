@@ -241,7 +241,8 @@ MPI_TEST(every_plan_brings_blocks_there_and_sums_back)
               {{EQP_STAGES_LOG, 2, 2}, 16}};
 
     for (size_t i = 0; i < 9 + sizeof by / sizeof by[0]; i++) {
-        const eqp_exchange_plan plan = i >= 9 ? by[i - 9].plan : (eqp_exchange_plan){(eqp_stages)(i / 3), broadcast[i % 3], 1};
+        const eqp_exchange_plan grid = {(eqp_stages)(i / 3), broadcast[i % 3], 1};
+        const eqp_exchange_plan plan = i >= 9 ? by[i - 9].plan : grid;
         const size_t largest = i >= 9 ? by[i - 9].largest : 0;
         eqp_exchange_plan fitted = plan;
         CHECK_EQUAL(eqp_route_fit(comm, &fitted), EQP_OK);
