@@ -340,7 +340,13 @@ MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks)
     wide_row mine = {.common = {.load = 1.0 + (rank == size - 1),
                                 .interactions = 10,
                                 .ghosts = rank,
+                                .helped = 3,
                                 .bytes_sent = 2,
+                                .bytes_moved = 1,
+                                .last_messages_sent = rank,
+                                .last_messages_received = 7,
+                                .last_bytes_sent = 20 + rank,
+                                .last_bytes_received = 20,
                                 .migrated = 1,
                                 .exchange_seconds = rank,
                                 .balance_seconds = 5},
@@ -364,7 +370,9 @@ MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks)
     CHECK_EQUAL(step.ghosts_total, size * (size - 1) / 2);
     CHECK_EQUAL(step.ghosts_max, size - 1);
     CHECK_EQUAL(step.bytes_sent, 2 * size);
-    CHECK_EQUAL(step.migrated, size);
+    CHECK(step.bytes_moved == size && step.bytes_total == 20 * size + size * (size - 1) / 2);
+    CHECK(step.bytes_max == 19 + size && step.messages_max == (size > 8 ? size - 1 : 7));
+    CHECK(step.handed == 3 * size && step.migrated == size);
     CHECK(step.exchange_seconds == size - 1 && step.balance_seconds == 5);
     CHECK(step.step == 9 && step.time == 0.5 && step.rebalanced);
     mine.common.load = rank == 0 ? NAN : 1.0;
