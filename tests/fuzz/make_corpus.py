@@ -447,6 +447,9 @@ def make_balancer():
     for name, at in (("magic", 0), ("word", 8), ("ranks", 24), ("counts", 32), ("seconds", 120), ("costs", 300), ("policy", 2000)):
         for what, value in (("ones", 255), ("zeros", 0), ("large", 127)):
             save("balancer", f"{name}-{what}", changes(3, (at, value, 8)))
+    # Minus one, and not a number, in each word of what all ranks share.
+    for at in range(24, 2400, 8):
+        save("balancer", f"word-{at}", changes(3, (at, 255, 8)))
     save("balancer", "end", changes(5, (2**32 - 1, 255, 8), (2**32 - 9, 1, 1)))
     save("balancer", "empty", b"")
 
