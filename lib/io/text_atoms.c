@@ -232,7 +232,7 @@ static int take_header(eqp__text *t, char *line, eqp__layout *l, int64_t *ntypes
         return take_count(t, value, l, message);
     }
     EQP__FAIL_IF(strcmp(what, "atom") == 0 && eqp__text_field(&p, 0, &more) && strcmp(more, "types") == 0 &&
-                     !eqp__text_integer(value, ntypes),
+                     (!eqp__text_integer(value, ntypes) || *ntypes < 0),
                  eqp__text_refuse(t, "is not a number of atom types", message));
     return EQP_OK;
 }

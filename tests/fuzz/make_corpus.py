@@ -30,6 +30,19 @@ def save_all(target, inputs):
         save(target, name, data)
 
 
+def save_damaged(target, inputs):
+    """Each text whole, without each of its lines, and with each of its words as another one."""
+    save_all(target, inputs)
+    for name, text in inputs.items():
+        lines = text.split("\n")
+        for i, words in enumerate(line.split(" ") for line in lines):
+            save(target, f"{name}-{i}", "\n".join(lines[:i] + lines[i + 1:]))
+            for k in range(len(words)):
+                for other in ("-1", "x"):
+                    line = " ".join(words[:k] + [other] + words[k + 1:])
+                    save(target, f"{name}-{i}-{k}{other}", "\n".join(lines[:i] + [line] + lines[i + 1:]))
+
+
 def gadget(version=1, order="<", real="f", ids="I", counts=(1, 2, 0, 1, 0, 0), mass=(0, 2.5, 0, 0, 0, 0), totals=None,
            nfiles=1, time=0.5, redshift=0.0, energy=False):
     totals = counts if totals is None else totals
@@ -127,19 +140,19 @@ def make_text():
         "large": "1 1e18 -1e18 1e300 4e-320 0 0\n", "places": "0 0 0\n1 2 3\n",
         "names": 'id,"Position_X [kpc]",y,z;,mass\n1,0,0,0,1\n2,1,2,"3",4\n',
         "names-in-a-comment": "# x y z m\n0 0 0 1\n1 2 3 4\n", "tabs": "x\ty\tz\tvx\tvy\tvz\n0\t0\t0\t1\t1\t1\n",
+        "xyz-count": "99999999\n\nH 0 0 0\n", "packed": gzip.compress(b"x y z\n0 0 0\n1 2 3\n", mtime=0)})
+    save_damaged("text", {
         "xyz": "2\na comment\nH 0 0 0\nO 1 2 3\n2\nnext\nH 0 0 0\nO 1 2 3\n",
-        "xyz-extended": '1\nLattice="1 0 0" Properties=species:S:1:pos:R:3:mass:R:1:id:I:1\nH 0 0 0 1 7\n',
-        "xyz-count": "99999999\n\nH 0 0 0\n"})
+        "xyz-extended": '1\nLattice="1 0 0" Properties=species:S:1:pos:R:3:mass:R:1:id:I:1\nH 0 0 0 1 7\n'})
     head = "ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS"
-    save_all("text", {
+    save_damaged("text", {
         "dump": head + " pp pp pp\n0 1\n0 1\n0 1\nITEM: ATOMS id type x y z mass\n1 1 0 0 0 1\n2 1 1 2 3 1\n",
         "dump-tilted": head + " xy xz yz pp pp pp\n0 1 0.5\n0 1 0\n0 1 0\nITEM: ATOMS xs ys zs\n0 0 0\n1 1 1\n",
         "dump-general": head + " abc origin\n1 0 0 0\n0 1 0 0\n0 0 1e308 0\nITEM: ATOMS xs ys zs\n0 0 0\n1 1 9\n"})
     data = "title\n\n2 atoms\n1 atom types\n0 1 xlo xhi\n\nMasses\n\n1 12.0 # C\n\n"
-    save_all("text", {
+    save_damaged("text", {
         "data": data + "Atoms # full\n\n1 1 1 0 0 0 0\n2 1 1 0 1 2 3\n\nVelocities\n\n1 0 0 0\n2 0 0 0\n",
-        "data-without-style": data + "Atoms\n\n1 1 0 0 0\n2 1 1 2 3\n",
-        "packed": gzip.compress(b"x y z\n0 0 0\n1 2 3\n", mtime=0)})
+        "data-without-style": data + "Atoms\n\n1 1 0 0 0\n2 1 1 2 3\n"})
 
 
 def make_options():
@@ -447,9 +460,10 @@ def make_balancer():
     for name, at in (("magic", 0), ("word", 8), ("ranks", 24), ("counts", 32), ("seconds", 120), ("costs", 300), ("policy", 2000)):
         for what, value in (("ones", 255), ("zeros", 0), ("large", 127)):
             save("balancer", f"{name}-{what}", changes(3, (at, value, 8)))
-    # Minus one, and not a number, in each word of what all ranks share.
+    # Minus one, not a number, and large numbers in each word of what all ranks share.
     for at in range(24, 2400, 8):
-        save("balancer", f"word-{at}", changes(3, (at, 255, 8)))
+        for value in (127, 255):
+            save("balancer", f"word-{at}-{value}", changes(3, (at, value, 8)))
     save("balancer", "end", changes(5, (2**32 - 1, 255, 8), (2**32 - 9, 1, 1)))
     save("balancer", "empty", b"")
 
