@@ -44,11 +44,6 @@ void eqp_balancer_free(eqp_balancer *balancer)
     }
 }
 
-static bool is_positive(double x)
-{
-    return isfinite(x) && x > 0.0;
-}
-
 static bool can_be_methods(const eqp_methods *own)
 {
     bool can_be = own == NULL || (own->n >= 0 && (own->n == 0 || own->row != NULL));
@@ -103,7 +98,7 @@ static int take_problem(eqp_balancer *b, const eqp_problem *given, eqp_message *
     }
     for (int k = 0; k < nkinds && can_be; k++) {
         b->nominal[k] = problem->nominal != NULL ? problem->nominal[k] : 1.0;
-        can_be = holds(is_positive(b->nominal[k]), "problem: nominal is not positive and finite", message);
+        can_be = holds(eqp__is_positive(b->nominal[k]), "problem: nominal is not positive and finite", message);
     }
     b->model = (eqp_work_model){.nkinds = nkinds, .nominal = b->nominal, .once = problem->once};
     int code = can_be ? eqp__costs_init(&b->costs, nkinds, b->nominal) : EQP_ERR_ARGUMENT;
@@ -131,7 +126,7 @@ bool eqp__can_be_speeds(int n, const double *speed)
     bool can_be = n >= 0 && (n == 0 || speed != NULL);
 
     for (int i = 0; i < n && can_be; i++) {
-        can_be = is_positive(speed[i]);
+        can_be = eqp__is_positive(speed[i]);
     }
     return can_be;
 }

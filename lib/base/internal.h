@@ -67,6 +67,11 @@ static inline bool eqp__is_amount(double x)
     return isfinite(x) && x >= 0.0;
 }
 
+static inline bool eqp__is_positive(double x)
+{
+    return isfinite(x) && x > 0.0;
+}
+
 /* Bytes of the checksum that ends data which a caller stores and returns, so that damaged data are refused. */
 #define EQP__SEAL 8
 

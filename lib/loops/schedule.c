@@ -28,26 +28,16 @@ int64_t eqp__at_most(double x, int64_t most)
     return !(x > 1.0) ? 1 : x >= (double)most ? most : (int64_t)ceil(x) < most ? (int64_t)ceil(x) : most;
 }
 
-static bool is_positive(double x)
-{
-    return isfinite(x) && x > 0.0;
-}
-
-static bool is_not_negative(double x)
-{
-    return isfinite(x) && x >= 0.0;
-}
-
 static int check_options(const eqp_schedule_options *o, int nranks)
 {
     double sum = 0.0;
 
     EQP__FAIL_IF(o->size != sizeof *o || !isfinite(o->factor) || o->factor < 1.0 || o->chunk < 0 ||
-                     !is_not_negative(o->overhead) || !is_not_negative(o->deviation) || o->dimensions < 1 ||
+                     !eqp__is_amount(o->overhead) || !eqp__is_amount(o->deviation) || o->dimensions < 1 ||
                      o->dimensions > 3,
                  EQP_ERR_ARGUMENT);
     for (int r = 0; o->weight && r < nranks; r++) {
-        EQP__FAIL_IF(!is_positive(o->weight[r]), EQP_ERR_ARGUMENT);
+        EQP__FAIL_IF(!eqp__is_positive(o->weight[r]), EQP_ERR_ARGUMENT);
         sum += o->weight[r];
     }
     return isfinite(sum) ? EQP_OK : EQP_ERR_ARGUMENT;

@@ -114,7 +114,7 @@ static int check_machine(const eqp_schedule_machine *machine, int nranks)
                      machine->latency < 0.0,
                  EQP_ERR_ARGUMENT);
     for (int r = 0; r < nranks; r++) {
-        EQP__FAIL_IF(machine->speed && !(isfinite(machine->speed[r]) && machine->speed[r] > 0.0), EQP_ERR_ARGUMENT);
+        EQP__FAIL_IF(machine->speed && !eqp__is_positive(machine->speed[r]), EQP_ERR_ARGUMENT);
     }
     return EQP_OK;
 }
