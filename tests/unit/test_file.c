@@ -518,7 +518,7 @@ TEST(a_lock_is_never_had_twice)
             }
         }
         if (child == 0) {
-            _exit(0);
+            exit(0);
         }
     }
     for (int p = 0; p < PROCESSES; p++) {
