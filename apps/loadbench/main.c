@@ -43,24 +43,22 @@ static int create_record(void *user, const char *command, app_record **record, e
     return app_record_create(sim->comm, &head, record, message);
 }
 
-/* A sample of vertices, by rank. Collective. */
-static int show(app_record *record, const lb_simulation *sim, int code, eqp_message *message)
+/* A sample of vertices, by rank. */
+static int show(app_record *record, const lb_simulation *sim)
 {
     const lb_domain *domain = &sim->domain;
-    app_sample *sample = NULL;
+    APP_FREED app_sample *sample = NULL;
     int64_t n = 0;
 
-    code = code == EQP_OK ? eqp_array_create(&sample, domain->n, sizeof *sample) : code;
-    for (int64_t i = 0; i < domain->n && code == EQP_OK; i++) {
+    EQP_CHECK(eqp_array_create(&sample, domain->n, sizeof *sample));
+    for (int64_t i = 0; i < domain->n; i++) {
         const lb_vertex *vertex = &domain->vertex[i];
         if (app_record_wants(record, domain->total, (uint64_t)vertex->id)) {
             const double *at = vertex->centre;
             sample[n++] = (app_sample){.rank = domain->rank, .x = {{at[0], at[1], at[2]}}};
         }
     }
-    code = app_record_show(record, sim->now.common.step, code, n, sample, message);
-    free(sample);
-    return code;
+    return app_record_show(record, sim->now.common.step, n, sample);
 }
 
 static int add_step(void *user, app_record *record, eqp_message *message)
@@ -84,8 +82,8 @@ static int add_step(void *user, app_record *record, eqp_message *message)
                                 .field = field,
                                 .cell = cell};
 
-    const int code = app_record_step(record, &row, message);
-    return app_record_shows(record, now->common.step) ? show(record, sim, code, message) : code;
+    EQP_CHECK(app_record_step(record, &row, message));
+    return app_record_shows(record, now->common.step) ? show(record, sim) : EQP_OK;
 }
 
 static int finish_record(void *user, app_record *record, eqp_message *message, eqp_message *note)

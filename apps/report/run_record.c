@@ -17,6 +17,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
+/* A sample, and the step in which it was there. */
+typedef struct app_shown {
+    int64_t step;
+    app_sample sample;
+} app_shown;
+
 struct app_record {
     MPI_Comm comm; /* borrowed */
     int rank, nranks;
@@ -31,6 +37,10 @@ struct app_record {
     bool begun_steps;            /* first_step is known */
     bool shows;                  /* there is a report, on all ranks */
     app_samples *samples;        /* rank 0, with --report */
+    app_shown *shown;            /* [nshown] samples of this rank until the end, by step; owned */
+    int64_t nshown, shown_room;
+    int64_t *frame; /* [nframes] steps that are shown; owned */
+    int64_t nframes, frame_room;
     eqp_table *table;            /* rank 0, without --quiet */
     double *error;               /* [nerrors] of each step's known prediction, on rank 0; owned */
     int64_t nerrors, error_room;
@@ -121,6 +131,8 @@ void app_record_free(app_record *record)
         eqp_table_free(record->table);
         eqp_csv_free(record->loads);
         free(record->error);
+        free(record->shown);
+        free(record->frame);
         app_samples_discard(record->samples);
         eqp_report_free(record->report);
         free(record);
@@ -293,14 +305,15 @@ bool app_record_wants(const app_record *record, int64_t total, uint64_t id)
     return app_samples_want(record->run->steps, total, id);
 }
 
-int app_record_show(app_record *record, int64_t step, int code, int64_t n, const app_sample *sample,
-                    eqp_message *message)
+int app_record_show(app_record *record, int64_t step, int64_t n, const app_sample *sample)
 {
-    APP_FREED app_sample *all = NULL;
-    int64_t nall = 0;
-
-    EQP_CHECK(app_bring_together(record->comm, code, sizeof *sample, n, sample, &nall, &all, message));
-    return record->samples != NULL ? app_samples_add(record->samples, step, nall, all) : EQP_OK;
+    EQP_CHECK(eqp_array_reserve(&record->shown, &record->shown_room, record->nshown + n, sizeof *record->shown));
+    EQP_CHECK(eqp_array_reserve(&record->frame, &record->frame_room, record->nframes + 1, sizeof *record->frame));
+    record->frame[record->nframes++] = step;
+    for (int64_t i = 0; i < n; i++) {
+        record->shown[record->nshown++] = (app_shown){step, sample[i]};
+    }
+    return EQP_OK;
 }
 
 int app_record_compare(app_record *record, const eqp_network *network, int n, const eqp_compared *rows,
@@ -412,6 +425,27 @@ static int add_peaks(app_record *record)
     return code;
 }
 
+/* Brings the samples of all ranks together and writes them frame by frame. Collective. */
+static int add_samples(app_record *record, eqp_message *message)
+{
+    APP_FREED app_shown *all = NULL;
+    APP_FREED app_sample *frame = NULL;
+    int64_t n = 0;
+
+    EQP_CHECK(app_bring_together(record->comm, EQP_OK, sizeof *all, record->nshown, record->shown, &n, &all, message));
+    EQP_CHECK(record->samples != NULL ? eqp_array_create(&frame, n, sizeof *frame) : EQP_OK);
+    for (int64_t f = 0; f < record->nframes && record->samples != NULL; f++) {
+        int64_t nframe = 0;
+        for (int64_t i = 0; i < n; i++) {
+            if (all[i].step == record->frame[f]) {
+                frame[nframe++] = all[i].sample;
+            }
+        }
+        EQP_CHECK(app_samples_add(record->samples, record->frame[f], nframe, frame));
+    }
+    return EQP_OK;
+}
+
 /* Writes run.html, a display of the other files; its errors do not fail the run. */
 static int write_page(const app_record *record, eqp_message *message, eqp_message *note)
 {
@@ -449,6 +483,7 @@ int app_record_finish(app_record *record, const app_record_totals *totals, eqp_m
     code = code == EQP_OK
                ? app_traffic_write(record->comm, record->report != NULL ? record->run->report : NULL, message)
                : code;
+    code = code == EQP_OK && record->shows ? add_samples(record, message) : code;
     if (code == EQP_OK && record->report != NULL) {
         code = write_files(record, totals, message, note);
     }

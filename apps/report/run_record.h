@@ -57,10 +57,8 @@ int app_record_step(app_record *record, const app_record_row *row, eqp_message *
 bool app_record_shows(const app_record *record, int64_t step);
 bool app_record_wants(const app_record *record, int64_t total, uint64_t id);
 
-/* Adds the samples [n] of a step if code is EQP_OK on all ranks, else returns it on all. File errors are rank 0's
- * alone. Collective. */
-int app_record_show(app_record *record, int64_t step, int code, int64_t n, const app_sample *sample,
-                    eqp_message *message);
+/* Keeps this rank's samples [n] (copied) of a step, which app_record_finish() brings together. Local. */
+int app_record_show(app_record *record, int64_t step, int64_t n, const app_sample *sample);
 
 /* Adds a comparison: rows [n] (borrowed until the record is freed; only read on rank 0), and the network of their
  * model. Collective. */

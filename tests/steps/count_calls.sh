@@ -34,12 +34,13 @@ costs()
 }
 
 costs "$barneshut" 4 2 6 --generate disks:n=2048 --balance sfc
-costs "$barneshut" 4 2 6 --generate disks:n=2048 --balance sfc --opening relative --precision mixed
+# A report's samples stay with their ranks until the end of the run.
+costs "$barneshut" 4 2 6 --generate disks:n=2048 --balance sfc --opening relative --precision mixed --report report
 # Rungs add nothing to a step in which all have the longest one; each substep is an evaluation, with one meeting.
 costs "$barneshut" 4 2 6 --generate disks:n=2048 --balance sfc --dt 0.0004 --rungs 4 --eta 1e9
 costs "$barneshut" 13 8 24 --generate disks:n=2048 --balance sfc --dt 0.0016 --rungs 3 --eta 1e-12
 # Few are active in three of four substeps, in two of which the tree has drifted: no particle changes its rank.
 costs "$barneshut" 11 6 24 --generate disks:n=2048 --balance sfc --dt 0.008 --rungs 4 --eta 0.0006
 # The far field of images: moments out and local expansions back, with each evaluation.
-costs "$dislocation" 4 35 42 --generate chains:n=6 --balance sfc --costs nominal
+costs "$dislocation" 4 35 42 --generate chains:n=6 --balance sfc --costs nominal --report report
 exit $((failures > 0))

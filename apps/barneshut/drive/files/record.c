@@ -61,20 +61,20 @@ static double norm(const double v[3])
     return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
-/* A sample of particles, by the rank that computes them. Collective. */
-static int show(app_record *record, const bh_simulation *sim, int code, eqp_message *message)
+/* A sample of particles, by the rank that computes them. */
+static int show(app_record *record, const bh_simulation *sim)
 {
     const bh_domain *domain = &sim->domain;
     const bh_particles *p = &domain->particles;
-    app_sample *sample = NULL;
+    APP_FREED app_sample *sample = NULL;
     int64_t n = 0;
 
     for (int64_t i = 0; i < p->n; i++) {
         n += app_record_wants(record, sim->input.total, (uint64_t)p->id[i]);
     }
-    code = code == EQP_OK ? eqp_array_create(&sample, n, sizeof *sample) : code;
+    EQP_CHECK(eqp_array_create(&sample, n, sizeof *sample));
     n = 0;
-    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+    for (int64_t g = 0; g < domain->ngroups; g++) {
         const bh_group *group = &domain->group[g];
         const int rank = eqp_map_own_rank(eqp_balancer_map(sim->balancer), domain->tag[g]);
         for (int64_t i = group->first; i < group->first + group->count; i++) {
@@ -83,9 +83,7 @@ static int show(app_record *record, const bh_simulation *sim, int code, eqp_mess
             }
         }
     }
-    code = app_record_show(record, sim->now.common.step, code, n, sample, message);
-    free(sample);
-    return code;
+    return app_record_show(record, sim->now.common.step, n, sample);
 }
 
 /* The step's phases that had turns, as a cycle. *nphases: at first 0. field: [phases][PHASE_FIELDS] */
@@ -149,8 +147,8 @@ int bh_record_step(void *user, app_record *record, eqp_message *message)
     snprintf(energy, sizeof energy, "%.8g", before + drift);
     snprintf(change, sizeof change, "%.1e", before != 0.0 ? drift / fabs(before) : 0.0);
     snprintf(efficiency, sizeof efficiency, "%.1f%%", 100.0 * sim->now.common.cycle_efficiency);
-    const int code = app_record_step(record, &row, message);
-    return app_record_shows(record, sim->now.common.step) ? show(record, sim, code, message) : code;
+    EQP_CHECK(app_record_step(record, &row, message));
+    return app_record_shows(record, sim->now.common.step) ? show(record, sim) : EQP_OK;
 }
 
 int bh_record_finish(void *user, app_record *record, eqp_message *message, eqp_message *note)

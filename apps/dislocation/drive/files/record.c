@@ -63,22 +63,20 @@ static bool take_segment(const app_record *record, const dd_simulation *sim, int
     return true;
 }
 
-/* A sample of segments, by the rank of their owner. Collective. */
-static int show(app_record *record, const dd_simulation *sim, int code, eqp_message *message)
+/* A sample of segments, by the rank of their owner. */
+static int show(app_record *record, const dd_simulation *sim)
 {
     const dd_network *network = &sim->domain.network;
-    app_sample *sample = NULL;
+    APP_FREED app_sample *sample = NULL;
     int64_t n = 0, room = 0;
 
-    for (int64_t i = 0; i < network->n && code == EQP_OK; i++) {
-        for (int k = 0; k < network->node[i].narms && code == EQP_OK; k++) {
-            code = eqp_array_reserve(&sample, &room, n + 1, sizeof *sample);
-            n += code == EQP_OK && take_segment(record, sim, i, k, &sample[n]);
+    for (int64_t i = 0; i < network->n; i++) {
+        for (int k = 0; k < network->node[i].narms; k++) {
+            EQP_CHECK(eqp_array_reserve(&sample, &room, n + 1, sizeof *sample));
+            n += take_segment(record, sim, i, k, &sample[n]);
         }
     }
-    code = app_record_show(record, sim->now.common.step, code, n, sample, message);
-    free(sample);
-    return code;
+    return app_record_show(record, sim->now.common.step, n, sample);
 }
 
 int dd_record_step(void *user, app_record *record, eqp_message *message)
@@ -121,8 +119,8 @@ int dd_record_step(void *user, app_record *record, eqp_message *message)
     snprintf(dt, sizeof dt, "%.2e", now->dt);
     snprintf(strain, sizeof strain, "%.3e", now->strain);
     snprintf(stress, sizeof stress, "%.4g", now->stress);
-    const int code = app_record_step(record, &row, message);
-    return app_record_shows(record, now->common.step) ? show(record, sim, code, message) : code;
+    EQP_CHECK(app_record_step(record, &row, message));
+    return app_record_shows(record, now->common.step) ? show(record, sim) : EQP_OK;
 }
 
 int dd_record_finish(void *user, app_record *record, eqp_message *message, eqp_message *note)
