@@ -265,6 +265,36 @@ static int gatherer_run(const seat *s)
     return code;
 }
 
+static int node_create(const seat *s)
+{
+    const int most = (int)number(s, "most", 0);
+    eqp_node *node = NULL;
+    const int code = CALL(s, eqp_node_create(s->argument, most, OR_NULL("node", &node)));
+
+    CHECK((node == NULL) == (code != EQP_OK));
+    eqp_node_free(node);
+    return code;
+}
+
+/* All ranks of the test are on one computer. */
+static int node_use(const seat *s)
+{
+    eqp_node *node = NULL;
+    int *memory = NULL;
+
+    CHECK_EQUAL(eqp_node_create(s->comm, 0, &node), EQP_OK);
+    if (is(s, "node: NULL")) { /* returns at once, so it may make the right call */
+        CHECK_EQUAL(eqp_node_share(NULL, 8, &memory), EQP_ERR_ARGUMENT);
+        CHECK_EQUAL(eqp_node_meet(NULL, EQP_OK), EQP_ERR_ARGUMENT);
+        eqp_node_free(NULL);
+    }
+    int code = CALL(s, eqp_node_share(node, number(s, "bytes", 8), OR_NULL("memory", (void *)&memory)));
+    CHECK((memory == NULL) == (code != EQP_OK));
+    code = code ? code : eqp_node_meet(node, is(s, "code: EQP_ERR_DATA") ? EQP_ERR_DATA : EQP_OK);
+    eqp_node_free(node);
+    return code;
+}
+
 static int key_cuts(const seat *s)
 {
     const uint64_t key[2] = {10, is(s, "key: descending") ? 5 : 20};
@@ -316,6 +346,10 @@ MPI_TEST(rows_of_travel)
         {"eqp_gatherer_run", gatherer_run,
          "FINE gatherer: NULL; n: 1; most: NULL; WRONG n: -1; send: NULL; nrecv: NULL; recv: NULL; DATA code: "
          "EQP_ERR_DATA"},
+        {"eqp_node_create", node_create, "ALONE comm: NULL; WRONG most: -1; node: NULL; SAME most: 1 for 0"},
+        {"eqp_node_share", node_use, "FINE node: NULL; WRONG bytes: -1; memory: NULL"},
+        {"eqp_node_meet", node_use, "FINE node: NULL; DATA code: EQP_ERR_DATA"},
+        {"eqp_node_free", node_use, "FINE node: NULL"},
         {"eqp_send_records", send_records,
          "FINE n: 1; ALONE comm: NULL; WRONG element_size: 0; n: -1; dest: NULL; dest: no rank; send: NULL; nrecv: "
          "NULL; recv: NULL; SAME element_size: 4 for 8"},

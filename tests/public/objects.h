@@ -210,6 +210,7 @@ MAKER(eqp_route, eqp_route_create(world_comm, &(const eqp_exchange_plan)EQP_EXCH
                                   &(const eqp_route_blocks){0}, &object))
 MAKER(eqp_messenger, eqp_messenger_create(world_comm, &object))
 MAKER(eqp_gatherer, eqp_gatherer_create(world_comm, 8, &object))
+MAKER(eqp_node, eqp_node_create(world_comm, 0, &object))
 
 static const double two_places[6] = {0, 0, 0, 1, 1, 1};
 static const eqp_points two_points = {.n = 2, .x = two_places};

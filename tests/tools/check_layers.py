@@ -14,7 +14,7 @@ import sys
 LIBC = set(
     """assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic
     stdbool stddef stdint stdio stdlib stdnoreturn string strings tgmath threads time uchar wchar wctype
-    dirent fcntl ftw getopt libgen poll pthread sched semaphore spawn unistd
+    dirent fcntl ftw getopt libgen linux/futex poll pthread sched semaphore spawn unistd
     sys/file sys/mman sys/resource sys/stat sys/syscall sys/time sys/types sys/uio sys/wait sys/xattr""".split()
 )
 

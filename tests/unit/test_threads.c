@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* syscall */
 /* The sampler in several threads, each with its own objects and all with a shared tree and shared units. Every thread
- * gets the result of a single thread. Also linked with a ThreadSanitizer build of the sampler, which detects races
- * that change no result. */
+ * gets the result of a single thread. Meetings of threads in the place of a node's ranks. Also linked with a
+ * ThreadSanitizer build of the sampler, which detects races that change no result. */
+#include "../../lib/comm/meeting.h"
+
 #include "units_world.h"
 
 #include <equipoise/more/curve.h>
@@ -154,4 +157,74 @@ TEST(every_thread_gets_the_result_of_one)
     eqp_units_free(shared.units);
     eqp_kdtree_free(shared.tree);
     world_free(&shared.world);
+}
+
+enum { MEETINGS = 3000 };
+
+static struct {
+    eqp__meeting meeting;
+    int value[THREADS];     /* written without atomic operations */
+    int expected[MEETINGS]; /* code of each meeting */
+} node;
+
+typedef struct participant {
+    pthread_t thread;
+    int rank, wrong;
+} participant;
+
+/* Most meetings have no failure; in the others some ranks fail, or have only heard of a failure. */
+static int code_of(int rank, int k)
+{
+    static const int code[] = {EQP_ERR_REMOTE, EQP_ERR_MEMORY, EQP_ERR_FORMAT, EQP_OK};
+    const unsigned draw = (unsigned)k * 2654435761u >> 20;
+
+    return draw % 5 == 0 ? code[(draw / 5 + (unsigned)rank * (draw >> 6)) % 4] : EQP_OK;
+}
+
+static int expected(int k)
+{
+    int remote = EQP_OK;
+
+    for (int r = 0; r < THREADS; r++) {
+        if (code_of(r, k) != EQP_OK && code_of(r, k) != EQP_ERR_REMOTE) {
+            return code_of(r, k);
+        }
+        remote = code_of(r, k) != EQP_OK ? EQP_ERR_REMOTE : remote;
+    }
+    return remote;
+}
+
+static void *participate(void *user)
+{
+    participant *p = user;
+
+    for (int k = 0; k < MEETINGS; k++) {
+        node.value[p->rank] = k;
+        p->wrong += eqp__meeting_hold(&node.meeting, THREADS, p->rank, code_of(p->rank, k)) != node.expected[k];
+        for (int r = 0; r < THREADS; r++) {
+            p->wrong += node.value[r] != k;
+        }
+        p->wrong += eqp__meeting_hold(&node.meeting, THREADS, p->rank, EQP_OK) != EQP_OK;
+    }
+    return NULL;
+}
+
+TEST(a_meeting_shows_all_what_each_wrote_before)
+{
+    participant p[THREADS];
+    int failures = 0;
+
+    for (int k = 0; k < MEETINGS; k++) {
+        node.expected[k] = expected(k);
+        failures += node.expected[k] != EQP_OK;
+    }
+    assert_true(failures > MEETINGS / 20);
+    for (int r = 0; r < THREADS; r++) {
+        p[r] = (participant){.rank = r};
+        assert_int_equal(pthread_create(&p[r].thread, NULL, participate, &p[r]), 0);
+    }
+    for (int r = 0; r < THREADS; r++) {
+        assert_int_equal(pthread_join(p[r].thread, NULL), 0);
+        assert_int_equal(p[r].wrong, 0);
+    }
 }

@@ -20,6 +20,8 @@
  * after a migration. A hash of the id selects the rank that keeps its entry, so that entries are spread evenly for any
  * numbering.
  *
+ * *Node.* Ranks that share memory: they read each other's data in place and meet without messages.
+ *
  * *Messenger.* Repeated exchange of messages of any length while the ranks compute.
  *
  * Put, send, compute, finish: eqp_messenger_put() appends to the message for a rank, eqp_messenger_send() sends all
@@ -246,6 +248,49 @@ void eqp_gatherer_free(eqp_gatherer *gatherer);
  * \return EQP_OK, or EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW, EQP_ERR_MPI or a rank's `code`, on all ranks */
 int eqp_gatherer_run(eqp_gatherer *gatherer, int code, int64_t n, const void *send, int64_t *most, int64_t *nrecv,
                      void *recv);
+
+/** Ranks of a communicator that share memory. */
+typedef struct eqp_node eqp_node;
+
+/** The nodes of a communicator, numbered by their lowest ranks. Arrays are borrowed from the node. */
+typedef struct eqp_node_shape {
+    int nnodes;        /**< of the communicator */
+    int node;          /**< this rank's */
+    int nranks;        /**< ranks of this node */
+    int rank;          /**< this rank's place among them */
+    const int *of;     /**< [ranks] the node of each rank */
+    const int *first;  /**< [nnodes + 1] the ranks of node k are member[first[k]] to member[first[k + 1] - 1], */
+    const int *member; /**< [ranks] ascending */
+} eqp_node_shape;
+
+/** Finds the ranks that share memory (MPI 3.1, 6.4.2: MPI_COMM_TYPE_SHARED). Collective.
+ * \param[in]  comm  borrowed until the node is freed
+ * \param[in]  most  ranks of a node at most, so that a computer may be several; 0: no limit; the same on all ranks
+ * \param[out] node  owned by the caller; eqp_node_free(); unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MPI, or EQP_ERR_MEMORY where MPI gives no shared memory, on all ranks */
+int eqp_node_create(MPI_Comm comm, int most, eqp_node **node);
+
+/** Frees a node and its memory; NULL is legal. Collective. */
+void eqp_node_free(eqp_node *node);
+
+/** The shape, borrowed; NULL for NULL. Local. */
+const eqp_node_shape *eqp_node_view(const eqp_node *node);
+
+/** Creates memory that the ranks of the node share, in place of what an earlier call has created. Its first bytes are
+ * aligned as those of malloc(), and undefined. Collective over the ranks of the node.
+ * \param[in]  bytes   of the node, the same on its ranks
+ * \param[out] memory  address of a pointer that gets the memory, borrowed until the next call or eqp_node_free();
+ *                     unchanged on error, after which there is none
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_MPI on all ranks of the node */
+int eqp_node_share(eqp_node *node, int64_t bytes, void *memory);
+
+/** Waits for the other ranks of the node; they then see what each of them wrote before. Costs no message. A rank that
+ * waits here makes no progress on its messages, so first finish those that another rank of the node may wait for.
+ * Collective over the ranks of the node.
+ * \param[in] code  this rank's code so far
+ * \return the code of the lowest rank of the node that failed by itself, on all of its ranks; EQP_ERR_REMOTE if all
+ *         failures were elsewhere; EQP_ERR_ARGUMENT for NULL */
+int eqp_node_meet(eqp_node *node, int code);
 
 /** Checks that a migration has lost, duplicated, invented or changed no record. Call it before the migration with a sum
  * of zeros, which receives the sum over all ranks' records, and again after it. The order of the records and their
