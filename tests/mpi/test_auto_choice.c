@@ -267,10 +267,11 @@ static int tried_of(const eqp_auto_result *answer)
     return at != NULL ? atoi(at + 2) : 0;
 }
 
-/* These pins would take gigabytes. */
+/* These pins would take gigabytes. The best candidate is also tried with even steps, which takes time. */
 MPI_TEST(candidates_beyond_memory_are_left_out)
 {
     eqp_auto_memory few = {.effort = {0.0}}, many = {.effort = {0.0}};
+    double seconds = 0.0;
     world w;
 
     make_world(comm, 0, &w);
@@ -282,6 +283,10 @@ MPI_TEST(candidates_beyond_memory_are_left_out)
     for (int i = 0; i < EQP__AUTO_CANDIDATES; i++) {
         CHECK((few.effort[i] > 0.0) == eqp__auto_is_candidate(i, 0));
         CHECK(!eqp__auto_is_candidate(i, 0) || (many.effort[i] > 0.0) == (i != EQP__AUTO_CANDIDATES - 1));
+        seconds += few.effort[i] * few.curve;
+    }
+    if (before.choice.method->flags & EQP_CAN_EVEN) {
+        CHECK(before.choice.options.even && few.spent + before.row.balance_seconds > 1.000001 * seconds);
     }
 }
 
@@ -559,11 +564,12 @@ MPI_TEST(a_comparison_takes_the_shortest_step)
     CHECK(row[1][NWORDS].evaluated.bytes_max < row[0][NWORDS].evaluated.bytes_max);
 }
 
+static const eqp_memory need = {.fixed = 1000, .held = 100, .ghost = 10, .byte = 0.01};
+
 /* Balanced by weight alone, parts differ in owners and ghosts. With capacities, equal or not, no method exceeds one,
  * and an impossible request is refused with a proof. */
 MPI_TEST(no_map_is_above_its_memory)
 {
-    static const eqp_memory need = {.fixed = 1000, .held = 100, .ghost = 10, .byte = 0.01};
     static const double times[] = {1.25, 0.5};
     static const char *const tried[] = {"sfc", "sfc:split", "rcb", "sfc:even=step", "auto"};
     double bytes[2];
@@ -594,4 +600,27 @@ MPI_TEST(no_map_is_above_its_memory)
             eqp__whatif_close(&state);
         }
     }
+}
+
+/* With limits relative to the mean, parts lose items until they fit. Tiles do not fit in there: the present map is kept
+ * if it does. */
+MPI_TEST(the_map_that_fits_is_found_and_kept)
+{
+    const eqp_choice tiles = choice_of("tiles");
+    double bytes;
+    world w;
+
+    make_world(comm, 6, &w);
+    w.what.options.memory = (eqp_part_memory){.known = true, .model = need, .of_mean = 1.1};
+    eqp_trial present = try_word(&w, "sfc", &nothing), bad = all_in_one(&w);
+    CHECK(present.row.evaluated.memory_use <= 1.0);
+    bytes = present.row.evaluated.memory_max;
+    w.what.options = eqp__map_options_with(&w.what.options, &tiles);
+    w.what.options.memory = (eqp_part_memory){.known = true, .model = need, .n = 1, .bytes = &bytes};
+    ANSWER kept = choose(&w, &nothing, FOREVER, &present);
+    CHECK(kept.keep && strstr(kept.why, "no new one fits") != NULL && kept.row.evaluated.memory_use == 1.0);
+    ANSWER made = choose(&w, &nothing, FOREVER, &bad);
+    CHECK(!made.keep && made.row.evaluated.memory_use > 1.0);
+    eqp__trials_free(1, &present);
+    eqp__trials_free(1, &bad);
 }
