@@ -74,12 +74,12 @@ static int fill(eqp_route *route, const eqp_route_blocks *blocks, int64_t plan[2
     alone = alone ? alone : create_buffers(route);
     if (route->node != MPI_COMM_NULL) {
         EQP_TRY(eqp_agree(route->comm, alone, NULL)); /* either all ranks of a node share memory or none does */
-        code = eqp__route_memory(route);
-        code = code || !blocks->back ? code : eqp__route_sums(route);
-        return eqp__agree_least(route->comm, code, 2, route->all, NULL);
     }
     alone = alone ? alone : eqp__route_memory(route);
     alone = alone || !blocks->back ? alone : eqp__route_sums(route);
+    if (route->node != MPI_COMM_NULL) {
+        return eqp__agree_least(route->comm, alone, 2, route->all, NULL);
+    }
     EQP_TRY(eqp__agree_begin(route->comm, alone, 2, route->all, &route->made));
     route->opening = 1;
 done:

@@ -147,7 +147,7 @@ static int travel(MPI_Comm comm, void *user)
     double sum[4] = {-7, -7, -7, -7};
     int to[65];
     const eqp_route_blocks blocks = {
-        .n = 3, .id = id, .bytes = bytes, .first = first, .rank = to, .back = plan->stages == EQP_STAGES_DIRECT};
+        .n = 3, .id = id, .bytes = bytes, .first = first, .rank = to, .back = plan->stages != EQP_STAGES_TWO};
     const void *received = NULL;
     eqp_route *route = NULL;
 
@@ -162,6 +162,7 @@ static int travel(MPI_Comm comm, void *user)
     if (code == EQP_OK && (code = eqp_route_start(route, data)) == EQP_OK) {
         CHECK_EQUAL(eqp_route_finish(route, &received), EQP_OK);
         code = eqp_route_back_start(route, mine);
+        CHECK(!blocks.back || code == EQP_OK); /* it has its memory since the route was made */
         CHECK_EQUAL(code == EQP_OK ? eqp_route_back_finish(route, sum) : EQP_OK, EQP_OK);
         CHECK_EQUAL(sum[3], code == EQP_OK ? 0 : -7);
     } else if (route != NULL) { /* creation failed on some rank, and every later call reports that */
