@@ -55,9 +55,7 @@ static int64_t cut_pieces(level *v, const int *part, double weight, double size)
                            (double)(v->size[n - 1] + in->items->size[i]) <= size;
         if (!joins) {
             v->first[n] = i;
-            v->part[n] = part[i];
-            v->weight[n] = 0.0;
-            v->size[n++] = 0;
+            v->part[n++] = part[i];
         }
         v->weight[n - 1] += in->items->weight[i];
         v->size[n - 1] += in->items->size[i];
