@@ -63,7 +63,8 @@ static double sum_of(MPI_Comm comm, double mine)
     return mine;
 }
 
-/* Every tile of the heavy owner is a unit with its own pins and weight; light owners have one interaction each. */
+/* Every tile of the heavy owner is a unit with its own pins and weight; light owners have one interaction each. At a
+ * low rate all owners of all ranks are one unit. */
 MPI_TEST(every_interaction_can_be_a_unit)
 {
     const world w = make_world(comm);
@@ -88,6 +89,10 @@ MPI_TEST(every_interaction_can_be_a_unit)
     }
     CHECK_EQUAL(sum_of(comm, ntiles), TILES);
     CHECK(fabs(sum_of(comm, weight) - sum_of(comm, all)) < 1e-6 * sum_of(comm, all));
+    eqp__work_units_free(&units);
+    eqp__owners_free(&owners);
+    CHECK_EQUAL(make_units(comm, "interaction:rate=1e-9", NULL, &owners, &units, NULL), EQP_OK);
+    CHECK_EQUAL(sum_of(comm, (double)units.n), 1);
     eqp__work_units_free(&units);
     eqp__owners_free(&owners);
 }
@@ -294,7 +299,7 @@ static int without_memory(MPI_Comm comm, void *user)
 
 MPI_TEST(maps_are_made_on_all_ranks_or_on_none)
 {
-    char word[][24] = {"sfc", "interaction", "interaction:full", "interaction:pins=2", "hypergraph"};
+    char word[][36] = {"sfc", "interaction", "interaction:full", "interaction:pins=2,strategy=random", "hypergraph"};
 
     for (int k = 0; k < 5; k++) {
         CHECK(failing_ranks_check(comm, without_memory, word[k]) > mpi_test_size(comm));
