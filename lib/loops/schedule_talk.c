@@ -212,7 +212,6 @@ int eqp__serve(eqp_loop *loop, const eqp__word *w)
 
     t->stop = t->stop || w->failed;
     t->row[w->from].count = 0;
-    t->row[w->from].empty = false;
     if (w->rank >= 0) {
         t->row[w->rank].empty = true;
     }
