@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "motion.h"
 
+#include "tree.h"
+
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 static void add_scaled(int64_t n, double scale, const double *restrict from, double *restrict to)
 {
@@ -108,33 +111,65 @@ void bh_rungs_kick(const bh_rungs *rungs, int64_t tick, int64_t n, const double 
     }
 }
 
+/* Particles in a block, whose values stay in the L1 cache. */
+#define BLOCK 128
+
+/* The positions next[d] of a block, as bh_rungs_bounds() predicts them, from its first particle on. */
+typedef struct forecast {
+    const bh_rungs *rungs;
+    int64_t tick;
+    double lacks[BH_RUNGS_MAX], step[BH_RUNGS_MAX], left[BH_RUNGS_MAX];
+    double first[BLOCK], time[BLOCK]; /* until the first kick is complete, and until the step ends, of each particle */
+    double next[3][BLOCK];
+} forecast;
+
+static void take_times(forecast *f, int64_t n, int64_t i, const double *const a[3], const int64_t *rung)
+{
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t now = rung != NULL ? rung[i + k] : 0;
+        const bool begins = bh_rung_meets(f->rungs, now, f->tick);
+        const int64_t next = begins && rung != NULL ? next_of(f->rungs, f->tick, i + k, a, rung) : now;
+        f->first[k] = begins ? f->lacks[now] + 0.5 * f->step[next] : 0.0;
+        f->time[k] = f->left[next];
+    }
+}
+
+static void widen(int64_t n, const double *const at[3], double low[3], double high[3])
+{
+    double lo[3], hi[3];
+
+    bh_group_bounds(n, at[0], at[1], at[2], lo, hi);
+    for (int d = 0; d < 3; d++) {
+        low[d] = lo[d] < low[d] ? lo[d] : low[d];
+        high[d] = hi[d] > high[d] ? hi[d] : high[d];
+    }
+}
+
 void bh_rungs_bounds(const bh_rungs *rungs, int64_t tick, double kick, int64_t n, const double *const at[3],
                      const double *const v[3], const double *const a[3], const int64_t *rung, double bound[6])
 {
-    double low[3], high[3], lacks[BH_RUNGS_MAX], step[BH_RUNGS_MAX], left[BH_RUNGS_MAX];
+    forecast f = {.rungs = rungs, .tick = tick};
+    double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
 
-    for (int d = 0; d < 3; d++) {
-        low[d] = DBL_MAX;
-        high[d] = -DBL_MAX;
-    }
-    shorten(rungs, kick, lacks);
-    shorten(rungs, rungs->dt, step);
+    shorten(rungs, kick, f.lacks);
+    shorten(rungs, rungs->dt, f.step);
     for (int r = 0; r < rungs->n; r++) {
         const double ticks = (double)bh_rung_ticks(rungs, r);
-        left[r] = step[r] * (1.0 - fmod((double)tick, ticks) / ticks);
+        f.left[r] = f.step[r] * (1.0 - fmod((double)tick, ticks) / ticks);
     }
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t now = rung != NULL ? rung[i] : 0;
-        const bool begins = bh_rung_meets(rungs, now, tick);
-        const int64_t next_rung = begins && rung != NULL ? next_of(rungs, tick, i, a, rung) : now;
-        const double first = begins ? lacks[now] + 0.5 * step[next_rung] : 0.0;
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        const int64_t count = n - i < BLOCK ? n - i : BLOCK;
+        if (i == 0 || rung != NULL) { /* the same in all blocks without rungs */
+            take_times(&f, count, i, a, rung);
+        }
         for (int d = 0; d < 3; d++) {
-            const double next = at[d][i] + left[next_rung] * (v[d][i] + first * a[d][i]);
-            const double here = rungs->n > 1 ? at[d][i] : next; /* where one that does not end next may still be */
-            low[d] = next < low[d] ? next : low[d];
-            high[d] = next > high[d] ? next : high[d];
-            low[d] = here < low[d] ? here : low[d];
-            high[d] = here > high[d] ? here : high[d];
+            for (int64_t k = 0; k < count; k++) {
+                f.next[d][k] = at[d][i + k] + f.time[k] * (v[d][i + k] + f.first[k] * a[d][i + k]);
+            }
+        }
+        widen(count, (const double *const[3]){f.next[0], f.next[1], f.next[2]}, low, high);
+        if (rungs->n > 1) { /* one that does not end next may still be here */
+            widen(count, (const double *const[3]){at[0] + i, at[1] + i, at[2] + i}, low, high);
         }
     }
     for (int d = 0; d < 3; d++) {
@@ -145,64 +180,79 @@ void bh_rungs_bounds(const bh_rungs *rungs, int64_t tick, double kick, int64_t n
     }
 }
 
-/* Neumaier's sum: a second sum collects the rounding error of each addition. */
+/* Sums side by side, so that few additions wait for the one before. */
+#define LANES 8
+
+/* Each with a second sum of the rounding errors of its additions (Knuth's two-sum). */
 typedef struct exact {
-    double sum, lost;
+    double sum[LANES], lost[LANES];
 } exact;
 
-static void add(exact *to, double term)
+static void add(exact *to, int64_t n, const double *term)
 {
-    double sum = to->sum + term;
+    exact here = *to;
 
-    to->lost += fabs(to->sum) >= fabs(term) ? (to->sum - sum) + term : (term - sum) + to->sum;
-    to->sum = sum;
+    for (int64_t i = 0; i < n; i += LANES) {
+        for (int k = 0; k < LANES; k++) {
+            const double sum = here.sum[k] + term[i + k], added = sum - here.sum[k];
+            here.lost[k] += (here.sum[k] - (sum - added)) + (term[i + k] - added);
+            here.sum[k] = sum;
+        }
+    }
+    *to = here;
 }
 
 static double value(const exact *of)
 {
-    return of->sum + of->lost;
-}
+    double sum = of->sum[0], lost = of->lost[0];
 
-static void add_vector(exact to[3], double m, const double v[3])
-{
-    for (int k = 0; k < 3; k++) {
-        add(&to[k], m * v[k]);
+    for (int k = 1; k < LANES; k++) {
+        const double both = sum + of->sum[k], added = both - sum;
+        lost += (sum - (both - added)) + (of->sum[k] - added) + of->lost[k];
+        sum = both;
     }
-}
-
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    return sum + lost;
 }
 
 void bh_sums_make(int64_t n, const double *m, const double *x, const double *y, const double *z, const double *vx,
                   const double *vy, const double *vz, const double *ax, const double *ay, const double *az,
                   const double *pot, double kick, const int64_t *rung, bh_sums *sums)
 {
-    exact mass = {0}, kinetic = {0}, potential = {0}, virial = {0};
-    exact moment[3] = {{0}}, momentum[3] = {{0}}, angular[3] = {{0}};
+    exact total[BH_SUMS_DOUBLES] = {{{0}, {0}}};
+    double term[BH_SUMS_DOUBLES][BLOCK], lacks[BLOCK]; /* in the order of the sums' members */
 
-    for (int64_t i = 0; i < n; i++) {
-        const double r[3] = {x[i], y[i], z[i]}, a[3] = {ax[i], ay[i], az[i]};
-        const double lacks = rung != NULL ? ldexp(kick, -(int)rung[i]) : kick;
-        const double v[3] = {vx[i] + lacks * a[0], vy[i] + lacks * a[1], vz[i] + lacks * a[2]};
-        const double spin[3] = {r[1] * v[2] - r[2] * v[1], r[2] * v[0] - r[0] * v[2], r[0] * v[1] - r[1] * v[0]};
-
-        add(&mass, m[i]);
-        add(&kinetic, 0.5 * m[i] * dot(v, v));
-        add(&potential, 0.5 * m[i] * pot[i]);
-        add(&virial, m[i] * dot(r, a));
-        add_vector(moment, m[i], r);
-        add_vector(momentum, m[i], v);
-        add_vector(angular, m[i], spin);
+    for (int64_t first = 0; first < n; first += BLOCK) {
+        const int64_t count = n - first < BLOCK ? n - first : BLOCK;
+        if (count < BLOCK) {
+            memset(term, 0, sizeof term);
+        }
+        for (int64_t k = 0; k < count; k++) {
+            lacks[k] = rung != NULL ? ldexp(kick, -(int)rung[first + k]) : kick;
+        }
+        for (int64_t k = 0; k < count; k++) {
+            const int64_t i = first + k;
+            const double v[3] = {vx[i] + lacks[k] * ax[i], vy[i] + lacks[k] * ay[i], vz[i] + lacks[k] * az[i]};
+            term[0][k] = m[i];
+            term[1][k] = 0.5 * m[i] * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+            term[2][k] = 0.5 * m[i] * pot[i];
+            term[3][k] = m[i] * (x[i] * ax[i] + y[i] * ay[i] + z[i] * az[i]);
+            term[4][k] = m[i] * x[i];
+            term[5][k] = m[i] * y[i];
+            term[6][k] = m[i] * z[i];
+            term[7][k] = m[i] * v[0];
+            term[8][k] = m[i] * v[1];
+            term[9][k] = m[i] * v[2];
+            term[10][k] = m[i] * (y[i] * v[2] - z[i] * v[1]);
+            term[11][k] = m[i] * (z[i] * v[0] - x[i] * v[2]);
+            term[12][k] = m[i] * (x[i] * v[1] - y[i] * v[0]);
+        }
+        for (int s = 0; s < BH_SUMS_DOUBLES; s++) {
+            add(&total[s], (count + LANES - 1) / LANES * LANES, term[s]);
+        }
     }
-    sums->mass = value(&mass);
-    sums->kinetic = value(&kinetic);
-    sums->potential = value(&potential);
-    sums->virial = value(&virial);
-    for (int k = 0; k < 3; k++) {
-        sums->moment[k] = value(&moment[k]);
-        sums->momentum[k] = value(&momentum[k]);
-        sums->angular[k] = value(&angular[k]);
+    double made[BH_SUMS_DOUBLES];
+    for (int s = 0; s < BH_SUMS_DOUBLES; s++) {
+        made[s] = value(&total[s]);
     }
+    memcpy(sums, made, sizeof made);
 }
