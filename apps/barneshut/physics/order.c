@@ -7,82 +7,117 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGIT_BITS 11
-#define BINS (1 << DIGIT_BITS)
-#define FEW 32 /* items for which insertion beats radix passes */
+#define FEW 32        /* items for which insertion beats radix passes */
+#define DIGITS 3      /* sorted in one round, from the highest bit on that differs */
+#define MOST_BITS 11  /* of a digit: its bins stay in the L1 cache */
+#define PLACE_BITS 31 /* of a word; the digits are above */
 
-typedef struct item {
-    uint64_t key;
-    int64_t place;
-} item;
+typedef struct sorter {
+    const uint64_t *key;
+    const int64_t *id;
+} sorter;
 
-static void insertion_sort(int64_t n, item *items)
+/* Item i as a number: by key, or by id with the sign bit flipped, so that negative ones come first. */
+static uint64_t value_of(const sorter *s, bool by_id, int64_t i)
+{
+    return by_id ? (uint64_t)s->id[i] ^ (uint64_t)1 << 63 : s->key[i];
+}
+
+static bool comes_later(const sorter *s, int64_t a, int64_t b)
+{
+    return s->key[a] > s->key[b] || (s->key[a] == s->key[b] && s->id[a] > s->id[b]);
+}
+
+static void insertion_sort(const sorter *s, int64_t n, int64_t *order)
 {
     for (int64_t i = 1; i < n; i++) {
-        const item moved = items[i];
+        const int64_t moved = order[i];
         int64_t j = i;
-        for (; j > 0 && items[j - 1].key > moved.key; j--) {
-            items[j] = items[j - 1];
+        for (; j > 0 && comes_later(s, order[j - 1], moved); j--) {
+            order[j] = order[j - 1];
         }
-        items[j] = moved;
+        order[j] = moved;
     }
 }
 
-/* Stable scatter by the digit above `shift`. */
-static void scatter(int64_t n, const item *from, item *to, int shift)
+/* Stable scatter by the digit above `shift`; count [bins]: how often each occurs, overwritten. */
+static void scatter(int64_t n, const uint64_t *from, uint64_t *to, int shift, uint32_t bins, uint32_t *count)
 {
-    uint32_t next[BINS] = {0}, sum = 0;
+    uint32_t sum = 0;
 
-    for (int64_t i = 0; i < n; i++) {
-        next[from[i].key >> shift & (BINS - 1)]++;
-    }
-    for (int bin = 0; bin < BINS; bin++) {
-        const uint32_t count = next[bin];
-        next[bin] = sum;
-        sum += count;
+    for (uint32_t bin = 0; bin < bins; bin++) {
+        const uint32_t here = count[bin];
+        count[bin] = sum;
+        sum += here;
     }
     for (int64_t i = 0; i < n; i++) {
-        to[next[from[i].key >> shift & (BINS - 1)]++] = from[i];
+        to[count[from[i] >> shift & (bins - 1)]++] = from[i];
     }
 }
 
-/* Stable radix sort by key; spare [n]. */
-static void sort_items(int64_t n, item *items, item *spare)
+/* Sorts words, the value's bits from `lowest` on and then the place, by DIGITS digits of these bits. Returns the
+ * sorted words, in one of the two arrays. */
+static uint64_t *sort_words(const sorter *s, bool by_id, int64_t n, const int64_t *order, int lowest, int bits,
+                            uint64_t *word, uint64_t *spare)
 {
-    item *from = items, *to = spare;
+    const uint32_t bins = (uint32_t)1 << bits;
+    const uint64_t mask = ((uint64_t)1 << DIGITS * bits) - 1;
+    uint32_t count[DIGITS][1 << MOST_BITS];
+
+    for (int d = 0; d < DIGITS; d++) {
+        memset(count[d], 0, bins * sizeof **count);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t digits = value_of(s, by_id, order[i]) >> lowest & mask;
+        word[i] = digits << PLACE_BITS | (uint64_t)order[i];
+        for (int d = 0; d < DIGITS; d++) {
+            count[d][digits >> d * bits & (bins - 1)]++;
+        }
+    }
+    for (int d = 0; d < DIGITS; d++) {
+        uint64_t *const sorted = spare;
+        scatter(n, word, sorted, PLACE_BITS + d * bits, bins, count[d]);
+        spare = word;
+        word = sorted;
+    }
+    return word;
+}
+
+/* Sorts places by (key, id), or by id alone where all keys are equal; stable. word, spare [n]: scratch. A digit has no
+ * more values than there are items, so that short runs of equal digits cost no more than long ones. */
+static void sort_places(const sorter *s, bool by_id, int64_t n, int64_t *order, uint64_t *word, uint64_t *spare)
+{
     uint64_t differing = 0;
+    int bits = MOST_BITS;
 
     if (n <= FEW) {
-        insertion_sort(n, items);
+        insertion_sort(s, n, order);
         return;
     }
     for (int64_t i = 1; i < n; i++) {
-        differing |= items[i].key ^ items[0].key;
+        differing |= value_of(s, by_id, order[i]) ^ value_of(s, by_id, order[0]);
     }
-    for (int shift = 0; shift < 64; shift += DIGIT_BITS) {
-        if ((differing >> shift & (BINS - 1)) != 0) {
-            scatter(n, from, to, shift);
-            item *const sorted = to;
-            to = from;
-            from = sorted;
+    if (differing == 0) {
+        if (!by_id) {
+            sort_places(s, true, n, order, word, spare);
         }
+        return;
     }
-    if (from != items) {
-        memcpy(items, from, (size_t)n * sizeof *items);
+    while (n >> bits == 0) {
+        bits--;
     }
-}
-
-/* Sorts each run of equal keys by id; the sign bit is flipped so that negative ids come first. */
-static void break_ties(int64_t n, item *items, item *spare, const int64_t *id)
-{
+    const int highest = 63 - __builtin_clzll(differing),
+              lowest = highest >= DIGITS * bits ? highest + 1 - DIGITS * bits : 0;
+    const uint64_t *sorted = sort_words(s, by_id, n, order, lowest, bits, word, spare);
+    for (int64_t i = 0; i < n; i++) {
+        order[i] = (int64_t)(sorted[i] & (((uint64_t)1 << PLACE_BITS) - 1));
+    }
     for (int64_t first = 0, last; first < n; first = last) {
-        for (last = first + 1; last < n && items[last].key == items[first].key; last++) {
+        const uint64_t digits = sorted[first] >> PLACE_BITS;
+        for (last = first + 1; last < n && sorted[last] >> PLACE_BITS == digits; last++) {
         }
         if (last - first > 1) {
-            for (int64_t i = first; i < last; i++) {
-                items[i].key = (uint64_t)id[items[i].place] ^ (uint64_t)1 << 63;
-            }
-            sort_items(last - first, items + first, spare + first);
+            sort_places(s, by_id, last - first, order + first, word + first, spare + first);
         }
     }
 }
@@ -105,17 +140,14 @@ int bh_order(int64_t n, const uint64_t *key, const int64_t *id, int64_t *order)
         }
         return EQP_OK;
     }
-    item *items = malloc(2 * (size_t)n * sizeof *items);
-    EQP_CHECK(items == NULL ? EQP_ERR_MEMORY : EQP_OK);
+    EQP_CHECK(n >> PLACE_BITS > 0 ? EQP_ERR_OVERFLOW : EQP_OK);
+    uint64_t *word = malloc(2 * (size_t)n * sizeof *word);
+    EQP_CHECK(word == NULL ? EQP_ERR_MEMORY : EQP_OK);
     for (int64_t i = 0; i < n; i++) {
-        items[i] = (item){key[i], i};
+        order[i] = i;
     }
-    sort_items(n, items, items + n);
-    break_ties(n, items, items + n, id);
-    for (int64_t i = 0; i < n; i++) {
-        order[i] = items[i].place;
-    }
-    free(items);
+    sort_places(&(sorter){key, id}, false, n, order, word, word + n);
+    free(word);
     return EQP_OK;
 }
 
