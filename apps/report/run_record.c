@@ -41,8 +41,8 @@ struct app_record {
     int64_t nshown, shown_room;
     int64_t *frame; /* [nframes] steps that are shown; owned */
     int64_t nframes, frame_room;
-    eqp_table *table;            /* rank 0, without --quiet */
-    double *error;               /* [nerrors] of each step's known prediction, on rank 0; owned */
+    eqp_table *table; /* rank 0, without --quiet */
+    double *error;    /* [nerrors] of each step's known prediction, on rank 0; owned */
     int64_t nerrors, error_room;
     int64_t late;        /* late maps that were taken */
     eqp_lazy_phase lazy; /* of the last offer */
@@ -425,14 +425,14 @@ static int add_peaks(app_record *record)
     return code;
 }
 
-/* Brings the samples of all ranks together and writes them frame by frame. Collective. */
-static int add_samples(app_record *record, eqp_message *message)
+/* Brings the samples of all ranks together and writes them frame by frame. Collective, as app_traffic_write(). */
+static int add_samples(app_record *record, int code, eqp_message *message)
 {
     APP_FREED app_shown *all = NULL;
     APP_FREED app_sample *frame = NULL;
     int64_t n = 0;
 
-    EQP_CHECK(app_bring_together(record->comm, EQP_OK, sizeof *all, record->nshown, record->shown, &n, &all, message));
+    EQP_CHECK(app_bring_together(record->comm, code, sizeof *all, record->nshown, record->shown, &n, &all, message));
     EQP_CHECK(record->samples != NULL ? eqp_array_create(&frame, n, sizeof *frame) : EQP_OK);
     for (int64_t f = 0; f < record->nframes && record->samples != NULL; f++) {
         int64_t nframe = 0;
@@ -480,10 +480,8 @@ int app_record_finish(app_record *record, const app_record_totals *totals, eqp_m
 {
     int code = add_peaks(record);
 
-    code = code == EQP_OK
-               ? app_traffic_write(record->comm, record->report != NULL ? record->run->report : NULL, message)
-               : code;
-    code = code == EQP_OK && record->shows ? add_samples(record, message) : code;
+    code = app_traffic_write(record->comm, code, record->report != NULL ? record->run->report : NULL, message);
+    code = record->shows ? add_samples(record, code, message) : code;
     if (code == EQP_OK && record->report != NULL) {
         code = write_files(record, totals, message, note);
     }

@@ -53,8 +53,8 @@ void app_samples_discard(app_samples *samples);
 int app_bring_together(MPI_Comm comm, int code, size_t size, int64_t n, const void *mine, int64_t *nall, void *all,
                        eqp_message *message);
 
-/* dir/traffic.csv: the sums of eqp_traffic_watch(). dir: NULL if there is no report, and on all ranks but 0.
- * Collective; rank 0 writes the file. */
-int app_traffic_write(MPI_Comm comm, const char *dir, eqp_message *message);
+/* dir/traffic.csv: the sums of eqp_traffic_watch(). dir: NULL if there is no report, and on all ranks but 0. code: of
+ * this rank so far. Collective; rank 0 writes the file, and its errors are its alone. */
+int app_traffic_write(MPI_Comm comm, int code, const char *dir, eqp_message *message);
 
 #endif

@@ -53,12 +53,12 @@ static int write_flows(const char *dir, int64_t n, const flow *list, eqp_message
     return eqp_csv_finish(csv, message);
 }
 
-int app_traffic_write(MPI_Comm comm, const char *dir, eqp_message *message)
+int app_traffic_write(MPI_Comm comm, int code, const char *dir, eqp_message *message)
 {
     APP_FREED flow *mine = NULL, *all = NULL;
     int64_t n = 0, nall = 0;
-    const int code = list_flows(comm, &n, &mine);
 
+    code = code == EQP_OK ? list_flows(comm, &n, &mine) : code;
     EQP_CHECK(app_bring_together(comm, code, sizeof *mine, n, mine, &nall, &all, message));
     return dir != NULL ? write_flows(dir, nall, all, message) : EQP_OK;
 }
