@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # On 16 ranks the counted imbalance of the steps is the promised imbalance of the first map: for every weighting method
-# with the relative criterion, and for some with the geometric one, whose first step is like any later step. The same
-# holds after a restart. Steps are short so that the map does not age, and costs are nominal so that counts depend on no
-# clock.
+# with the relative criterion, and for some with the geometric one, whose first step is like any later step. A restarted
+# run goes on with the same map. Steps are short so that the map does not age, and costs are nominal so that counts
+# depend on no clock.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=(--group-size 16 --costs nominal --quiet)
 common=(--generate disks:n=8192,seed=2 "${same[@]}" --dt 0.001 --steps 2)
@@ -38,6 +38,13 @@ for opening in geometric relative; do
 done
 expect 16 "${common[@]}" --opening relative --balance sfc --rebalance never --report report --output part --output-every 2
 within 'sfc, relative, never renewed'
-expect 16 --restart part_000002.hdf5 "${same[@]}" --steps 4 --opening relative --balance sfc --report report
-within 'sfc, relative, restarted'
+# A restarted run has the steps of one that never stopped, as the map ages.
+common[-1]=4
+expect 16 "${common[@]}" --opening relative --balance sfc --rebalance never --report whole
+expect 16 --restart part_000002.hdf5 "${same[@]}" --steps 4 --opening relative --balance sfc --rebalance never --report rest
+python3 - <<'END' || fail 'sfc, relative, restarted: the map was made for other work'
+import json, sys
+whole, rest = ([step["imbalance_predicted"] for step in json.load(open(name + "/report.json"))["steps"]] for name in ("whole", "rest"))
+sys.exit(len(rest) != 3 or rest[1:] != whole[3:])
+END
 finish

@@ -404,6 +404,30 @@ static void check_stopped_within_a_step(const char *opening, int64_t tick, int64
     }
 }
 
+/* The root box stays while particles move a little, and is replaced if one leaves it or if it is far too large. */
+static void check_box(void)
+{
+    static const struct {
+        double low, high;
+        bool changes;
+    } moves[] = {{0.0, 1.0, true},    {-0.1, 1.1, false}, {0.25, 0.75, false}, {-0.1, 5.0, true},
+                 {-0.5, 5.25, false}, {0.0, 1.0, true},   {0.9, 1.1, true}};
+    bh_domain domain;
+
+    bh_domain_init(&domain, MPI_COMM_WORLD, 8, 8, false);
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const double low = moves[i].low, high = moves[i].high, bound[6] = {low, low, low, -high, -high, -high};
+        bh_migration migration = {false, 0, 0};
+        const int code = bh_domain_migrate(&domain, bound, &migration, EQP_OK);
+        const bh_box *box = &domain.box;
+        CHECK(code == EQP_OK && migration.box_changed == moves[i].changes, "move %d: the box %s", (int)i,
+              migration.box_changed ? "changes" : "stays");
+        CHECK(box->corner[0] <= low && high < box->corner[0] + box->side && box->side <= 8 * (high - low),
+              "move %d: a box of %g from %g", (int)i, box->side, box->corner[0]);
+    }
+    bh_domain_free(&domain);
+}
+
 int main(int argc, char **argv)
 {
     int rank, size;
@@ -416,6 +440,7 @@ int main(int argc, char **argv)
     check_stopped_within_a_step("--rungs=3 --eta=0.0005 --opening=relative", 3, 4, false, rank, size);
     check_stopped_within_a_step("--rungs=6 --eta=0.0005 --dt=0.01 --opening=relative", 4, 8, true, rank, size);
     check_stopped_within_a_step("--rungs=6 --eta=0.0005 --dt=0.01 --opening=geometric", 20, 24, true, rank, size);
+    check_box();
     if (!slow_here()) { /* under sanitizers the app's tests read difficult sets from files */
         check_hard_scenes(rank, size);
     }

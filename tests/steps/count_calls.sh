@@ -36,6 +36,8 @@ costs()
 costs "$barneshut" 4 2 6 --generate disks:n=2048 --balance sfc
 # A report's samples stay with their ranks until the end of the run.
 costs "$barneshut" 4 2 6 --generate disks:n=2048 --balance sfc --opening relative --precision mixed --report report
+# A particle would leave a root box without slack between these steps.
+costs "$barneshut" 4 4 8 --generate clusters:n=4096 --balance sfc
 # Rungs add nothing to a step in which all have the longest one; each substep is an evaluation, with one meeting.
 costs "$barneshut" 4 2 6 --generate disks:n=2048 --balance sfc --dt 0.0004 --rungs 4 --eta 1e9
 costs "$barneshut" 13 8 24 --generate disks:n=2048 --balance sfc --dt 0.0016 --rungs 3 --eta 1e-12

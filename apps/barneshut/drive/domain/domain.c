@@ -6,8 +6,14 @@
 #include <equipoise/more/curve.h>
 
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A new box reaches this share of the particles' extent beyond them on each side, since another box costs new keys and
+ * homes. A box of this many times the side of a new one is replaced. */
+#define BOX_SLACK 0.125
+#define BOX_TOO_LARGE 2.0
 
 void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_size, bool bare)
 {
@@ -47,7 +53,33 @@ static void find_bounds(const bh_particles *p, double bound[6])
     }
 }
 
-/* bound: of all ranks; NULL: unknown. Box and code are the same on all ranks. */
+static bool box_holds(const bh_box *box, const double lo[3], const double hi[3])
+{
+    bool holds = true;
+
+    for (int a = 0; a < 3; a++) {
+        holds = holds && lo[a] >= box->corner[a] && hi[a] < box->corner[a] + box->side;
+    }
+    return holds;
+}
+
+/* A box that particles do not leave for many steps; without slack if that exceeds the range of a double. */
+static int new_box(const double lo[3], const double hi[3], bh_box *box)
+{
+    double wide[2][3], extent = 0;
+
+    for (int a = 0; a < 3; a++) {
+        extent = fmax(extent, hi[a] - lo[a]);
+    }
+    for (int a = 0; a < 3; a++) {
+        wide[0][a] = lo[a] - BOX_SLACK * extent;
+        wide[1][a] = hi[a] + BOX_SLACK * extent;
+    }
+    return bh_box_enclosing(wide[0], wide[1], box) == EQP_OK ? EQP_OK : bh_box_enclosing(lo, hi, box);
+}
+
+/* bound: of all ranks; NULL: unknown. The present box stays while it holds all particles and is not much too large. Box
+ * and code are the same on all ranks. */
 static int find_box(const bh_domain *domain, const double *bound, bh_box *box)
 {
     double least[6];
@@ -64,7 +96,12 @@ static int find_box(const bh_domain *domain, const double *bound, bh_box *box)
         memset(least, 0, sizeof least); /* no particles on any rank */
     }
     const double hi[3] = {-least[3], -least[4], -least[5]};
-    return bh_box_enclosing(least, hi, box);
+    bh_box fresh;
+    EQP_CHECK(new_box(least, hi, &fresh));
+    if (!domain->has_box || !box_holds(&domain->box, least, hi) || domain->box.side > BOX_TOO_LARGE * fresh.side) {
+        *box = fresh;
+    }
+    return EQP_OK;
 }
 
 /* Cuts homes into equal numbers of particles along the curve. Keys are sorted. */
@@ -227,14 +264,16 @@ int bh_domain_migrate(bh_domain *domain, const double *bound, bh_migration *migr
     if (failed != EQP_OK) {
         return failed;
     }
-    const bool changed = !domain->has_box || memcmp(&box, &domain->box, sizeof box) != 0; /* the same on all ranks */
+    const bool changed = !domain->has_homes || memcmp(&box, &domain->box, sizeof box) != 0; /* the same on all ranks */
     domain->box = box;
     domain->has_box = true;
+    domain->has_homes = !changed;
     code = code == EQP_OK ? compute_keys(domain) : code;
     if (changed) {
         migration->box_changed = true;
         EQP_TRY(eqp_agree(domain->comm, code, NULL));
         EQP_TRY(rehome_by_count(domain));
+        domain->has_homes = true;
     }
     code =
         bh_homes_snap(&domain->homes, domain->comm, code, domain->particles.n, domain->particles.key, limit_of(domain));

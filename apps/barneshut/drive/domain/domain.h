@@ -56,9 +56,9 @@ typedef struct bh_domain {
     MPI_Comm comm; /* borrowed */
     int rank, nranks;
     int leaf_size, group_size;
-    bool has_box;
-    bh_box box;
-    bool drifted;  /* keys, box, homes and groups are from an earlier time; the same on all ranks */
+    bool has_box, has_homes; /* has_homes: they are of this box */
+    bh_box box;              /* root cube, with slack: it stays until a particle leaves it, or it is far too large */
+    bool drifted;            /* keys, box, homes and groups are from an earlier time; the same on all ranks */
     int64_t loose; /* particles of this rank that have left their leaves too far since then, see bh_tree_drift() */
     bh_homes homes;
     bh_particles particles;

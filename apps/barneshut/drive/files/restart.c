@@ -85,20 +85,28 @@ static bool can_be_runs(const app_state *state, int nranks)
     return can_be;
 }
 
-/* Takes homes and root cube; false if they are invalid. */
+/* Takes the root cube, on any ranks and for any map: forces depend on it. False if it is invalid. */
+static bool take_box(bh_domain *domain, const app_state *state)
+{
+    double cube[BOX_WORDS] = {0};
+
+    memcpy(cube, state->own, state->nown > BOX_WORDS ? sizeof cube : 0);
+    domain->has_box = cube[3] > 0 && isfinite(cube[0] + cube[1] + cube[2] + cube[3]);
+    domain->box = (bh_box){.corner = {cube[0], cube[1], cube[2]}, .side = cube[3]};
+    return domain->has_box;
+}
+
+/* Takes homes; false if they are invalid. */
 static int take_homes(bh_domain *domain, const app_state *state, bool *taken)
 {
     const int64_t n = state->nown > BOX_WORDS ? (int64_t)state->own[BOX_WORDS] : 0;
     bh_home_run *runs = NULL;
     int code = EQP_OK;
-    double cube[BOX_WORDS];
 
     *taken = n >= 1 && n <= state->nown && state->nown == HOMES_AT + 2 * n && can_be_runs(state, domain->nranks);
     if (!*taken) {
         return EQP_OK;
     }
-    memcpy(cube, state->own, sizeof cube);
-    *taken = cube[3] > 0 && isfinite(cube[0] + cube[1] + cube[2] + cube[3]);
     EQP_TRY(eqp_array_create(&runs, n, sizeof *runs));
     for (int64_t i = 0; i < n && *taken; i++) {
         const uint64_t *word = &state->own[HOMES_AT + 2 * i];
@@ -107,8 +115,7 @@ static int take_homes(bh_domain *domain, const app_state *state, bool *taken)
     }
     if (*taken) {
         EQP_TRY(bh_homes_set(&domain->homes, n, runs));
-        domain->box = (bh_box){.corner = {cube[0], cube[1], cube[2]}, .side = cube[3]};
-        domain->has_box = true;
+        domain->has_homes = true;
     }
 done:
     free(runs);
@@ -126,7 +133,7 @@ int bh_resume_take(bh_simulation *sim, eqp_message *message)
     EQP_CHECK(
         app_state_read(&sim->input.words, run->restart, sim->domain.nranks, run->choice.word, &sim->state, message));
     EQP_CHECK(app_state_take(&sim->state, sim->balancer, &taken));
-    if (taken && sim->state.fits) {
+    if (take_box(&sim->domain, &sim->state) && taken && sim->state.fits) {
         EQP_CHECK(take_homes(&sim->domain, &sim->state, &sim->resumes));
         sim->evaluator.plan = *eqp_balancer_plan(sim->balancer);
     }
