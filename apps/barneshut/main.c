@@ -91,6 +91,9 @@ static void print_note(const bh_simulation *sim)
                         sim->input.note.text);
         fprintf(stderr, "%s\n", line.text);
     }
+    if (sim->domain.neighbours.lost) {
+        fprintf(stderr, "barneshut: note: ranks get no shared memory: they send parts of their trees\n");
+    }
 }
 
 static void print(const void *user, app_print_part part)

@@ -9,9 +9,11 @@
 
 #include <string.h>
 
+enum { LINE = 64 }; /* bytes */
+
 typedef struct window {
     MPI_Win window;
-    void *base;
+    void *base; /* at a cache line */
 } window;
 
 struct eqp_node {
@@ -26,7 +28,7 @@ struct eqp_node {
  * there. */
 static int open_window(const eqp_node *node, int64_t bytes, window *w)
 {
-    MPI_Aint size = node->shape.rank == 0 ? (MPI_Aint)bytes : 0;
+    MPI_Aint size = node->shape.rank == 0 ? (MPI_Aint)bytes + LINE : 0;
     void *mine;
     int unit;
 
@@ -34,7 +36,9 @@ static int open_window(const eqp_node *node, int64_t bytes, window *w)
         w->window = MPI_WIN_NULL;
         return EQP_ERR_MEMORY;
     }
-    return EQP__MPI(MPI_Win_shared_query(w->window, 0, &size, &unit, &w->base));
+    EQP__CHECK(EQP__MPI(MPI_Win_shared_query(w->window, 0, &size, &unit, &mine)));
+    w->base = (char *)mine + (LINE - (uintptr_t)mine % LINE) % LINE; /* pages are as far from it in all processes */
+    return EQP_OK;
 }
 
 static void close_window(window *w)
@@ -145,10 +149,10 @@ const eqp_node_shape *eqp_node_view(const eqp_node *node)
 
 int eqp_node_share(eqp_node *node, int64_t bytes, void *memory)
 {
-    int code = EQP_OK;
+    int code;
 
     EQP__FAIL_IF(!node, EQP_ERR_ARGUMENT);
-    code = bytes < 0 || (node->shape.rank == 0 && bytes > PTRDIFF_MAX) || !memory ? EQP_ERR_ARGUMENT : EQP_OK;
+    code = bytes < 0 || (node->shape.rank == 0 && bytes > PTRDIFF_MAX - LINE) || !memory ? EQP_ERR_ARGUMENT : EQP_OK;
     EQP_TRY(eqp_agree(node->near, code, NULL));
     close_window(&node->memory);
     EQP_TRY(eqp_agree(node->near, open_window(node, bytes, &node->memory), NULL));

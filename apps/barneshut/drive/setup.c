@@ -263,6 +263,27 @@ static int create_balancer(bh_simulation *sim, eqp_message *message)
     return EQP_OK;
 }
 
+/* Ranks of one computer read each other's trees in place. Tasks that are handed out take their cells along, and a plan
+ * of the user's sends them. */
+static int join_neighbours(bh_simulation *sim)
+{
+    const bh_settings *s = sim->settings;
+    eqp_node *node = NULL;
+    int code;
+
+    if (s->node == 1 || sim->domain.nranks == 1 || sim->stealing != NULL || !s->run.exchange_auto) {
+        return EQP_OK;
+    }
+    code = eqp_node_create(sim->comm, 0, &node);
+    if (code == EQP_OK && eqp_node_view(node)->nnodes == 1) {
+        code = bh_neighbours_join(&sim->domain, node);
+    } else {
+        eqp_node_free(node);
+    }
+    sim->domain.neighbours.lost = code == EQP_ERR_MEMORY;
+    return code == EQP_ERR_MEMORY ? EQP_OK : code;
+}
+
 /* With --group-size auto a restart begins with the last size, a comparison with the largest. */
 static void begin_with_group_size(bh_simulation *sim)
 {
@@ -296,6 +317,7 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     sim->domain.particles.rungs = sim->rungs.n > 1;
     EQP_TRY(create_parts(sim, message));
     EQP_TRY(create_balancer(sim, message));
+    EQP_TRY(join_neighbours(sim));
     EQP_TRY(bh_input_read(sim->comm, settings, &sim->domain.particles, &sim->input, message));
     sim->domain.box = sim->input.cells;
     sim->domain.drifted = sim->input.cells.side > 0;

@@ -237,6 +237,9 @@ bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *c
 
 int bh__families_reserve(bh_tree *tree, int64_t nfamilies)
 {
+    if (tree->shared) {
+        return bh__slot_reserve(nfamilies, tree->begin.families, tree->end.families, &tree->lacks.families);
+    }
     if (nfamilies <= tree->family_capacity) {
         return EQP_OK;
     }

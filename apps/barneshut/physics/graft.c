@@ -157,7 +157,7 @@ static int graft_leaf(bh_tree *tree, int64_t number, int64_t parent, const unsig
 {
     bh_cell *leaf = &tree->cell[number];
     bh_sources *s = &tree->sources;
-    EQP_CHECK(bh__sources_reserve(s, s->n + leaf->count));
+    EQP_CHECK(bh__sources_reserve(tree, s->n + leaf->count));
     EQP_CHECK(!read_leaf(tree, leaf, records) ? EQP_ERR_FORMAT : EQP_OK);
     if (leaf->first != BH_ABSENT) {
         return same_particles(s, leaf->first, s->n, leaf->count) ? EQP_OK : EQP_ERR_FORMAT;

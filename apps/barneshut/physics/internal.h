@@ -33,6 +33,12 @@ static inline void bh__centre(const bh_box *box, uint64_t place, int level, doub
     }
 }
 
+/* At least the number of cells that a walk may open. */
+static inline int64_t bh__cells_reached(const bh_tree *tree)
+{
+    return tree->shared ? tree->nreached : tree->ncells;
+}
+
 /* True if the count rule makes a cell a leaf. */
 static inline bool bh__is_leaf(const bh_tree *tree, int64_t count, int level)
 {
@@ -43,9 +49,9 @@ static inline bool bh__is_leaf(const bh_tree *tree, int64_t count, int level)
  * [first, end). O(log of their number). */
 void bh__split(const uint64_t *key, int64_t first, int64_t end, int level, int64_t bound[9]);
 
-/* Reserve room for n cells or sources in total; the contents stay. */
+/* Reserve room for n cells or sources in total, counted from number 0; the contents stay. */
 int bh__cells_reserve(bh_tree *tree, int64_t ncells);
-int bh__sources_reserve(bh_sources *sources, int64_t n);
+int bh__sources_reserve(bh_tree *tree, int64_t n);
 
 /* Moments of a cell from its particles (array order) and from its children (child order), in one place, so that the
  * same cell has the same bits on every rank. */
@@ -82,6 +88,9 @@ void bh__family_drift(const bh_tree *tree, int64_t cell, bh_family *family);
 void bh__family_renew(bh_tree *tree, int64_t parent, int64_t child);
 
 int bh__families_reserve(bh_tree *tree, int64_t nfamilies);
+
+/* Shared arrays have room up to `end` only: lacks gets what n needs from `begin` on. */
+int bh__slot_reserve(int64_t n, int64_t begin, int64_t end, int64_t *lacks);
 
 /* Bytes of cells and blocks as sent. A block is the number of the opened cell or of the leaf, then records of children
  * or particles; their number and kind follow from the cell. Numbers are in native format: all ranks of a run have the

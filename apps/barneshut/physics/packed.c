@@ -119,7 +119,7 @@ void bh_branches_pack(const bh_tree *tree, void *bytes)
 {
     unsigned char *to = bytes;
     for (int64_t b = 0; b < tree->nbranches; b++) {
-        const bh_cell *cell = &tree->cell[b];
+        const bh_cell *cell = &tree->cell[tree->begin.cells + b];
         const int64_t id = bh_block_id(cell->key, cell->level);
         memcpy(to, &id, sizeof(id));
         to = bh__pack_cell(to + sizeof(id), tree, cell, cell->home);

@@ -103,16 +103,25 @@ typedef struct bh_interval {
 
 /* Source particles: those of this rank in (key, id) order first, then those that came from other ranks. */
 typedef struct bh_sources {
-    int64_t n, nlocal, capacity;
+    int64_t n, nlocal, capacity; /* the first is number bh_tree.begin.particles */
     double *x, *y, *z, *m;
 } bh_sources;
+
+/* Numbers of cells, families and particles. */
+typedef struct bh_room {
+    int64_t cells, families, particles;
+} bh_room;
 
 typedef struct bh_tree {
     bh_box box;
     int leaf_size;
     bool bare; /* all moments are zeros: for walks with a cutoff, in which no cell acts. To be set before building, the
                   same on all ranks */
-    bool drifted; /* bh_tree_drift() has moved the particles */
+    bool drifted;       /* bh_tree_drift() has moved the particles */
+    bool shared;        /* the arrays belong to the ranks of a node, see bh_tree_share() */
+    bh_room begin, end; /* this tree fills [begin, end) of them; 0 and 0 if they are its own */
+    bh_room lacks;      /* room that the last call which failed would have needed; zeros: it had enough */
+    int64_t nreached;   /* cells of all ranks of the node, which walks may reach; 0 if the arrays are its own */
     int64_t ncells, capacity;
     int64_t nlocal_cells; /* cells below this rank's branches come first */
     bh_cell *cell;
@@ -121,7 +130,7 @@ typedef struct bh_tree {
     int64_t ntop_families;   /* then those of the top, then grafted ones */
     bh_family *family;
     int64_t root;      /* -1: none yet */
-    int64_t nbranches; /* this rank's branches are the cells 0 .. nbranches - 1, in key order */
+    int64_t nbranches; /* this rank's branches are this many cells from begin.cells on, in key order */
     bh_sources sources;
 } bh_tree;
 
@@ -139,6 +148,20 @@ typedef struct bh_group {
 
 void bh_tree_init(bh_tree *tree, int leaf_size);
 void bh_tree_free(bh_tree *tree);
+
+/* Trees of the ranks of a node in one memory, so that each walks the cells of all in place. Every rank has a slot with
+ * this room in each array, and numbers are those of the whole arrays. A call that needs more room fails with
+ * EQP_ERR_MEMORY and sets bh_tree.lacks. Nothing is grafted onto such trees. */
+
+/* Bytes for nranks slots. */
+int64_t bh_shared_bytes(const bh_room *room, int nranks);
+
+/* Gives a tree the slot of the `rank`-th of nranks ranks; it is empty afterwards. memory: aligned to 64 bytes,
+ * bh_shared_bytes(), borrowed until the next call of this function or bh_tree_free(). */
+void bh_tree_share(bh_tree *tree, void *memory, const bh_room *room, int nranks, int rank);
+
+/* Walks go from this root of another rank of the node, and may reach that many cells. */
+void bh_tree_follow(bh_tree *tree, int64_t root, int64_t nreached);
 
 /* Builds the cells below this rank's branches. Replaces the tree's contents, even on error, but reuses its memory. key
  * [n] ascending; x, y, z, m [n] in the same order (copied into sources). Intervals: disjoint, ascending; every key
@@ -158,8 +181,8 @@ int bh_tree_drift(bh_tree *tree, const double *x, const double *y, const double 
  * of every rank (their child and first count only where home == rank; elsewhere they become BH_ABSENT). A cell above
  * the branches always has more than leaf_size particles; the caller sees to that, else EQP_ERR_ARGUMENT. The children
  * of the top are copies of the branches; those of this rank point to the same children and particles as the cells 0 ..
- * tree->nbranches - 1, which stay. Once after each bh_tree_build() or
- * bh_tree_drift(); unchanged on error. Local, O(nbranches). */
+ * tree->nbranches - 1, which stay. In a shared tree branches of all ranks of the node point to what is below them. Once
+ * after each bh_tree_build() or bh_tree_drift(); unchanged on error. Local, O(nbranches). */
 int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int rank);
 
 /* Branches as sent to all ranks, from which each builds the same top: records of bh_branch_bytes(), a multiple of 8,

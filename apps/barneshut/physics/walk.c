@@ -157,7 +157,7 @@ static int open_all(const bh__walker *w, const bh__walk_row *row, bool *whole, b
     if (*whole || cell->nchild == 0) {
         return EQP_OK;
     }
-    EQP_CHECK(frontier_reserve(&list->frontier, w->tree->ncells));
+    EQP_CHECK(frontier_reserve(&list->frontier, bh__cells_reached(w->tree)));
     list->frontier.family[0] = cell->child == BH_ABSENT ? (int32_t)(-1 - w->tree->root) : cell->family;
     list->frontier.next[0] = -1;
     list->frontier.n = 1;
@@ -193,7 +193,7 @@ int bh__walk_open(const bh__walker *w, int64_t n, const int32_t *family, bh_list
 {
     bh_frontier *frontier = &list->frontier;
     list_clear(list);
-    EQP_CHECK(frontier_reserve(frontier, w->tree->ncells));
+    EQP_CHECK(frontier_reserve(frontier, bh__cells_reached(w->tree)));
     if (n == 0) {
         return EQP_OK;
     }

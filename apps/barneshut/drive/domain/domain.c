@@ -35,6 +35,7 @@ void bh_domain_free(bh_domain *domain)
     eqp_gatherer_free(domain->tops);
     bh_messengers_free(&domain->messengers);
     bh_tree_free(&domain->tree);
+    eqp_node_free(domain->neighbours.node);
     bh_particles_free(&domain->particles);
     bh_homes_free(&domain->homes);
 }
@@ -329,7 +330,7 @@ int bh_domain_plan_homes(const bh_domain *domain, const eqp_placement *placement
     return bh_homes_snap(homes, domain->comm, EQP_OK, domain->particles.n, domain->particles.key, limit_of(domain));
 }
 
-static int compare_branches(const void *a, const void *b)
+int bh_branches_compare(const void *a, const void *b)
 {
     const bh_cell *first = a, *second = b;
     return (first->key > second->key) - (first->key < second->key);
@@ -390,7 +391,7 @@ done:
     return EQP_OK;
 }
 
-static int64_t has_away(const bh_domain *domain)
+int64_t bh_domain_has_away(const bh_domain *domain)
 {
     bool found = false;
 
@@ -418,7 +419,7 @@ static int join_tops(bh_domain *domain, int code)
     bh_tree *tree = &domain->tree;
     unsigned char *mine = NULL, *all = NULL;
     bh_cell *branch = NULL;
-    int64_t n = 0, away = has_away(domain);
+    int64_t n = 0, away = bh_domain_has_away(domain);
 
     domain->away = true;
     if (domain->tops == NULL) { /* kept from step to step */
@@ -433,7 +434,7 @@ static int join_tops(bh_domain *domain, int code)
     domain->top = count_top(domain, n);
     EQP_TRY(eqp_array_create(&branch, n, sizeof *branch));
     EQP_TRY(bh_branches_unpack(tree, n, all, branch));
-    qsort(branch, (size_t)n, sizeof *branch, compare_branches);
+    qsort(branch, (size_t)n, sizeof *branch, bh_branches_compare);
     EQP_TRY(bh_tree_top(tree, n, branch, domain->rank));
 done:
     free(mine);
@@ -441,18 +442,37 @@ done:
     return code;
 }
 
+static int build_part(bh_domain *domain)
+{
+    const int code = build_branches(domain);
+
+    return code == EQP_OK ? make_groups(domain) : code;
+}
+
+/* Builds this rank's part of the tree and the top. again: builds it where the last tree is lost. code: of this rank so
+ * far. */
+static int build_with(bh_domain *domain, bh_build_fn *build, bh_build_fn *again, int code)
+{
+    while (domain->neighbours.node != NULL) {
+        bool done = false;
+        code = bh_neighbours_build(domain, build, code, &done);
+        if (done || code != EQP_OK) {
+            return code;
+        }
+        build = again;
+    }
+    return join_tops(domain, code == EQP_OK ? build(domain) : code);
+}
+
 int bh_domain_build_tree(bh_domain *domain, int code)
 {
-    code = code == EQP_OK ? build_branches(domain) : code;
-    code = code == EQP_OK ? make_groups(domain) : code;
-    return join_tops(domain, code);
+    return build_with(domain, build_part, build_part, code);
 }
 
 int bh_domain_drift_tree(bh_domain *domain, int code)
 {
     domain->drifted = true;
-    code = code == EQP_OK ? drift_branches(domain) : code;
-    return join_tops(domain, code);
+    return build_with(domain, drift_branches, build_branches, code);
 }
 
 int bh_domain_regroup(bh_domain *domain, int group_size, const bh_homes *homes, bh_migration *migration)

@@ -52,6 +52,14 @@ int bh_homes_intervals(const bh_homes *homes, int rank, int *n, bh_interval **in
  * Collective: one allreduce; every rank must hold the same homes. O(boundaries x levels) per rank. */
 int bh_homes_snap(bh_homes *homes, MPI_Comm comm, int code, int64_t n, const uint64_t *keys, int64_t limit);
 
+/* Ranks that share memory build their parts of the tree side by side, and walk the cells of all in place. */
+typedef struct bh_neighbours {
+    eqp_node *node;           /* owned; NULL: cells of other ranks come by messages */
+    struct bh_notice *notice; /* [ranks of the node + 1], at the beginning of the memory */
+    bh_room room;             /* of each rank's slot */
+    bool lost;                /* there was no memory for a larger slot: from then on messages */
+} bh_neighbours;
+
 typedef struct bh_domain {
     MPI_Comm comm; /* borrowed */
     int rank, nranks;
@@ -71,7 +79,28 @@ typedef struct bh_domain {
     bool away; /* some group is computed away from home; the same on all ranks */
     eqp_gatherer *tops;
     bh_messengers messengers;
+    bh_neighbours neighbours;
 } bh_domain;
+
+/* ---- neighbours.c ---- */
+
+/* From now on trees are built in the memory of a node, to which all ranks of the domain belong. Takes the node in any
+ * case. Collective; EQP_OK, or a code on all ranks, after which the domain is as before. */
+int bh_neighbours_join(bh_domain *domain, eqp_node *node);
+
+/* Builds this rank's part of the tree; see <physics/tree.h>. */
+typedef int bh_build_fn(bh_domain *domain);
+
+/* 1 if some group of this rank is computed elsewhere, else 0. */
+int64_t bh_domain_has_away(const bh_domain *domain);
+
+/* Orders branches (bh_cell) by key, for qsort(). */
+int bh_branches_compare(const void *a, const void *b);
+
+/* Builds the parts and the top of a node, once no rank of it walks the last tree any more. *done: false if a slot
+ * was too small, on all ranks: then the last tree is lost, and the domain has larger slots or, where there is no
+ * memory, no neighbours any more. code: of this rank so far. Returns the code of all ranks. Collective. */
+int bh_neighbours_build(bh_domain *domain, bh_build_fn *build, int code, bool *done);
 
 typedef struct bh_migration {
     bool box_changed;  /* keys have a new meaning; homes were cut again by count */

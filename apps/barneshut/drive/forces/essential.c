@@ -276,8 +276,8 @@ int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_messengers *messengers
     *fetch = (bh_fetch){.tree = tree};
     MPI_Comm_rank(messengers->comm, &me);
     MPI_Comm_size(messengers->comm, &nranks);
-    if (nranks == 1) {
-        return code; /* everything is local */
+    if (nranks == 1 || tree->shared) {
+        return code; /* nothing is absent */
     }
     const int opened = bh_messengers_open(messengers, plan, &open);
     if (opened != EQP_OK) { /* on all ranks */

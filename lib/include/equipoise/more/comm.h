@@ -276,8 +276,8 @@ void eqp_node_free(eqp_node *node);
 /** The shape, borrowed; NULL for NULL. Local. */
 const eqp_node_shape *eqp_node_view(const eqp_node *node);
 
-/** Creates memory that the ranks of the node share, in place of what an earlier call has created. Its first bytes are
- * aligned as those of malloc(), and undefined. Collective over the ranks of the node.
+/** Creates memory that the ranks of the node share, in place of what an earlier call has created. It begins at a
+ * cache line; its bytes are undefined. Collective over the ranks of the node.
  * \param[in]  bytes   of the node, the same on its ranks
  * \param[out] memory  address of a pointer that gets the memory, borrowed until the next call or eqp_node_free();
  *                     unchanged on error, after which there is none
