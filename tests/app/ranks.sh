@@ -60,7 +60,7 @@ cutoff 0 7 two-stage tiles $split
 cutoff 10 7 direct interaction --rebalance 4 $split
 cutoff 10 3 log jagged:columns=2 --rebalance 4
 cutoff 10 2 node tiles --rebalance 4 $split
-pairs 0 7 direct tiles $split
+pairs 0 7 direct tiles --group-size 32 $split
 pairs 10 3 two-stage none
 END
 expect 7 --generate plummer:n=30000 "${common[@]}" --steps 0 --node none --balance sfc --report large
