@@ -222,7 +222,7 @@ MPI_TEST(impossible_divisions_are_refused)
         eqp_message message = {""};
         options.mode = i < 3 ? EQP_LAZY_BY_RANKS : options.mode;
         options.balancers = i < 3 ? balancers[i] : 0;
-        options.patience = i == 3 ? -1.0 : options.patience;
+        options.patience = i == 3 ? 0.0 : options.patience;
         CHECK_EQUAL(eqp_lazy_split(comm, &options, &mine, &lazy, &message), EQP_ERR_ARGUMENT);
         CHECK(mine == MPI_COMM_NULL && lazy == NULL && (i > 0 || strstr(message.text, "leave none") != NULL));
     }
@@ -230,22 +230,9 @@ MPI_TEST(impossible_divisions_are_refused)
 
 MPI_TEST(words_are_read)
 {
-    static const char *const wrong[] = {"",
-                                        "2:",
-                                        "two",
-                                        "-1",
-                                        "0",
-                                        "none:wait=1",
-                                        "1:wait",
-                                        "1:wait=x",
-                                        "1:delay=0",
-                                        "1:delay=",
-                                        "1:wait=1,",
-                                        "1:delay=1,wait=2",
-                                        "1:sleep=1",
-                                        "thread:spread=far",
-                                        "1:patience=0",
-                                        "1:repair=0"};
+    static const char *const wrong[] = {
+        "",   "two",      "1:delay=0", "none:wait=1",      "0",  "1:wait",   "1:wait=1,",  "1:patience=0",
+        "2:", "1:wait=x", "1:sleep=1", "1:delay=1,wait=2", "-1", "1:delay=", "1:repair=0", "thread:spread=far"};
     eqp_lazy_options options = eqp_lazy_options_defaults();
     eqp_message message;
 

@@ -356,19 +356,8 @@ TEST(kinds_have_keys_with_defaults_and_ranges)
 TEST(nonsense_is_refused_with_one_line)
 {
     static const char *const unknown[] = {
-        "",
-        ":",
-        "plumme",
-        "plummers",
-        "Plummer",
-        "plummer,n=3",
-        "plummer:",
-        "plummer:n=3,",
-        "plummer:,n=3",
-        "plummer:box=3",
-        "plummer:=3",
-        "\n\x01very-long-very-long-very-long",
-    };
+        "",        "plummer:=3",   ":",        "plummer,n=3",   "plumme",   "plummer:n=3,",
+        "Plummer", "plummer:,n=3", "plummers", "plummer:box=3", "plummer:", "\n\x01very-long-very-long-very-long"};
     static const char *const wrong[] = {
         "plummer:n",       "plummer:n=",       "plummer:n= 3",          "plummer:n=3 ",
         "plummer:n=3:a=1", "plummer:n=3.5",    "plummer:n=nan",         "plummer:a=inf",

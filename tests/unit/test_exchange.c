@@ -25,17 +25,9 @@ TEST(plans_keep_their_names)
 
 TEST(unknown_plan_names_are_refused)
 {
-    static const char *const wrong[] = {"",
-                                        "Direct",
-                                        "direct+",
-                                        "direct+broadcast/",
-                                        "direct+broadcast/0",
-                                        "direct+broadcast/-4",
-                                        "direct+broadcast/4294967300",
-                                        "direct+node/4+broadcast/4",
-                                        "direct +node/4",
-                                        "log+node/4x",
-                                        "two"};
+    static const char *const wrong[] = {"",       "direct+",        "direct+broadcast/",  "direct+node/4+broadcast/4",
+                                        "two",    "log+node/4x",    "direct+broadcast/0", "direct+broadcast/4294967300",
+                                        "Direct", "direct +node/4", "direct+broadcast/-4"};
 
     for (int i = 0; i < COUNT_OF(wrong); i++) {
         eqp_exchange_plan plan = {EQP_STAGES_LOG, 7, 3};
