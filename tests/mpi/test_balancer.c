@@ -335,7 +335,8 @@ typedef struct wide_row {
 
 MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks)
 {
-    const eqp_balancer_options sfc = options_of("sfc");
+    const eqp_memory memory = {.fixed = 100, .ghost = 10};
+    eqp_balancer_options sfc = options_of("sfc");
     int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
     wide_row mine = {.common = {.load = 1.0 + (rank == size - 1),
                                 .interactions = 10,
@@ -356,8 +357,11 @@ MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks)
     eqp_work work = {.row = &mine.common, .row_bytes = sizeof mine, .rows = rows, .count = count, .moved = true};
     eqp_step step = {.step = 9, .time = 0.5};
     world w;
+    eqp_problem problem = make_world(comm, &w);
 
-    create(comm, &sfc, &w);
+    problem.memory = &memory;
+    sfc.capacities.of_mean = 4;
+    w.balancer = balancer_of(comm, &problem, &sfc);
     CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, &step), EQP_OK);
     for (int r = 0; r < size; r++) {
         CHECK(rows[r].own == 100 + r && rows[r].common.ghosts == r);
@@ -373,6 +377,7 @@ MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks)
     CHECK(step.bytes_moved == size && step.bytes_total == 20 * size + size * (size - 1) / 2);
     CHECK(step.bytes_max == 19 + size && step.messages_max == (size > 8 ? size - 1 : 7));
     CHECK(step.handed == 3 * size && step.migrated == size);
+    CHECK_NEAR(step.memory_use, (90 + 10 * size) / (4 * (95.0 + 5 * size)), 1e-14);
     CHECK(step.exchange_seconds == size - 1 && step.balance_seconds == 5);
     CHECK(step.step == 9 && step.time == 0.5 && step.rebalanced);
     mine.common.load = rank == 0 ? NAN : 1.0;

@@ -265,7 +265,7 @@ TEST(sections_keep_their_limits)
     assert_near(wall_of(boxes, 0), 1 + 0.03 / 1.06, 1e-14);
 }
 
-/* A given direction is used, even if it has no walls. */
+/* A given direction is used, even if it has no walls; in turn, only those that have some. */
 TEST(sections_move_the_direction_that_is_told)
 {
     const int n[3] = {2, 2, 1};
@@ -280,6 +280,12 @@ TEST(sections_move_the_direction_that_is_told)
         assert_ok(eqp_boxes_rebalance(boxes, load, &options, &change));
         assert_int_equal(change.dimension, d == 2 ? -1 : d);
         assert_int_equal(change.moved, d == 2 ? 0 : d == 1 ? 2 : 1);
+    }
+    options.direction = -1;
+    for (int turn = 0; turn < 4; turn++) {
+        eqp_boxes_change change;
+        assert_ok(eqp_boxes_rebalance(boxes, load, &options, &change));
+        assert_int_equal(change.dimension, 1 - turn % 2);
     }
 }
 

@@ -130,6 +130,21 @@ TEST(a_packed_file_that_is_cut_is_refused)
     refuse_open(in_folder("b"), EQP_ERR_FORMAT, "HDF5 cannot open it");
 }
 
+/* Any of the codes' attributes tells that the file has units, unless the unit is 1. */
+TEST(units_of_length_are_known_by_many_names)
+{
+    static const char *const name[][2] = {
+        {"Header", "UnitLength_in_cm"}, {"Parameters", "UnitLength_In_CGS"}, {"Units", "UnitLength_in_cm"}};
+
+    for (int k = 0; k < 6; k++) {
+        const spec s = usual();
+        save_spec(in_folder("a"), &s);
+        add_number(name[k / 2][0], name[k / 2][1], H5T_IEEE_F64LE, k % 2 ? 3.08567758e21 : 1);
+        FREED(eqp_snapshot) *opened = open_good(in_folder("a"));
+        assert_int_equal(eqp_snapshot_get_info(opened)->has_units, k % 2);
+    }
+}
+
 /* SWIFT: Time is the age, the scale factor is a separate attribute, a flag marks cosmological runs, and velocities are
  * peculiar. */
 TEST(the_scale_factor_may_stand_beside_the_time)

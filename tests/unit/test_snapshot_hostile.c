@@ -109,11 +109,15 @@ static void reshape(int k)
              shapes[k].ndims > 0 ? zeros : NULL, 0);
 }
 
+/* Of another class, or too wide. */
 static void retype(int k)
 {
+    const hid_t wide = H5Tcopy(H5T_IEEE_F64LE), type = k == 0 ? H5T_STD_I32LE : k == 1 ? wide : H5T_IEEE_F64LE;
+
     H5Ldelete(group, names[k], H5P_DEFAULT);
-    put_made(group, names[k], k ? H5T_IEEE_F64LE : H5T_STD_I32LE, H5Screate_simple(k ? 1 : 2, shape, NULL), H5P_DEFAULT,
-             NULL, 0);
+    assert_true(H5Tset_size(wide, 17) >= 0);
+    put_made(group, names[k], type, H5Screate_simple(k == 3 ? 1 : 2, shape, NULL), H5P_DEFAULT, NULL, 0);
+    H5Tclose(wide);
 }
 
 /* A group, a type, a dataset. */
@@ -235,6 +239,7 @@ TEST(damage_is_named)
         {store_elsewhere, 0, 2, "is kept in another file"},
         {reshape, 0, COUNT_OF(shapes) - 1, " has another shape"},
         {retype, 0, 0, "floating-point"},
+        {retype, 1, 1, "has numbers of more than 16 bytes"},
         {retype, 3, 3, "integers"},
         {change_kind, 0, 0, "/PartType1/Coordinates is damaged, or is no dataset"},
         {change_kind, 2, 2, "/PartType1/Masses is damaged, or is no dataset"},
