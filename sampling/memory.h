@@ -19,16 +19,7 @@
         }                                                                                                              \
     } while (0)
 
-/** Memory for n elements of `size` bytes (at least one byte), or NULL. */
-static inline void *eqp__malloc(size_t n, size_t size)
-{
-    if (size != 0 && n > SIZE_MAX / size) {
-        return NULL;
-    }
-    return malloc(n * size > 0 ? n * size : 1);
-}
-
-/** The same, zeroed. */
+/** Zeroed memory for n elements of `size` bytes (at least one byte), or NULL. */
 static inline void *eqp__calloc(size_t n, size_t size)
 {
     return n != 0 && size != 0 ? calloc(n, size) : calloc(1, 1);
@@ -41,6 +32,12 @@ static inline void *eqp__realloc(void *block, size_t n, size_t size)
         return NULL;
     }
     return realloc(block, n * size > 0 ? n * size : 1);
+}
+
+/** Memory that is not zeroed. */
+static inline void *eqp__malloc(size_t n, size_t size)
+{
+    return eqp__realloc(NULL, n, size);
 }
 
 /** Frees several blocks. The pointers are read before any block is freed, so a struct may follow its members. */

@@ -155,7 +155,6 @@ static int read_arrays(const eqp_snapshot *s, const eqp__file *file, int type, i
     double *const velocity[] = {to->vx, to->vy, to->vz};
     eqp_snapshot_arrays stored = *to;
 
-    stored.type = NULL;
     stored.m = h->mass[type] != 0 || !s->info.has_masses ? NULL : to->m;
     stored.id = s->info.has_ids ? to->id : NULL;
     if (h->at_rest >> type & 1) {
