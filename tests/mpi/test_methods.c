@@ -95,15 +95,21 @@ static void check_balance(const eqp_method *method, const world *w, const eqp_ba
     }
 }
 
-/* Curves and bisections do not depend on the distribution of items over ranks; every method gives the same parts twice.
- */
+/* Curves and bisections do not depend on the distribution of items over ranks, and are the same without MPI; every
+ * method gives the same parts twice. */
 static void check_repeatable(MPI_Comm comm, const eqp_method *method, world *w, const int *part)
 {
+    const int by_phg = is_named(method, "interaction") || is_named(method, "hypergraph");
+    const eqp_balance_items items = items_of(MPI_COMM_SELF, w);
+    const eqp_balance_options options = options_of(w);
     int again[MOST_ITEMS];
     eqp_balance_result r;
 
-    const int by_phg = is_named(method, "interaction") || is_named(method, "hypergraph");
-    balance(!by_phg ? MPI_COMM_SELF : comm, method, w, again, &r);
+    if (method->assign_alone != NULL && w->is.phases == 0) {
+        CHECK_EQUAL(method->assign_alone(&items, &options, again, &r), EQP_OK);
+    } else {
+        balance(!by_phg ? MPI_COMM_SELF : comm, method, w, again, &r);
+    }
     CHECK(memcmp(again, part, (size_t)w->is.n * sizeof *part) == 0);
 }
 

@@ -149,6 +149,26 @@ TEST(oscillation_returns_to_the_best_step)
     assert_false(eqp__feedback_steps_wants(other.feedback));
 }
 
+/* Restarted after every step from its bytes, a run goes on alike. */
+TEST(a_run_goes_on_from_its_bytes)
+{
+    WORLD w = begin(&automatic, jumping);
+
+    measure(&w, true);
+    for (int s = 0; s < 60; s++) {
+        WORLD next = begin(&automatic, jumping);
+        eqp_feedback_steps *const fresh = next.feedback;
+        unsigned char bytes[RANKS * sizeof(double)];
+        eqp__kept_feedback kept;
+        eqp__feedback_steps_pass(w.feedback, RANKS, &kept, &(eqp__cursor){bytes, false});
+        assert_true(eqp__feedback_steps_can_be(&kept));
+        eqp__feedback_steps_pass(fresh, RANKS, &kept, &(eqp__cursor){bytes, true});
+        next = w;
+        next.feedback = fresh;
+        assert_true(step(&next) == step(&w) && next.maps == w.maps);
+    }
+}
+
 TEST(other_policies_decide_their_own_steps)
 {
     const eqp_policy_options every = {sizeof(eqp_policy_options), EQP_POLICY_EVERY, 2, 0.02, 3, INFINITY, 1e-4};
