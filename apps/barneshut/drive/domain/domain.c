@@ -105,8 +105,8 @@ static int find_box(const bh_domain *domain, const double *bound, bh_box *box)
     return EQP_OK;
 }
 
-/* Cuts homes into equal numbers of particles along the curve. Keys are sorted. */
-static int rehome_by_count(bh_domain *domain)
+/* Cuts homes into equal numbers of particles along the curve. */
+static int rehome_by_count(bh_domain *domain, const bh_sorted *sorted)
 {
     uint64_t *cut = NULL;
     bh_home_run *runs = NULL;
@@ -115,7 +115,7 @@ static int rehome_by_count(bh_domain *domain)
 
     code = code == EQP_OK ? eqp_array_create(&runs, domain->nranks, sizeof *runs) : code;
     EQP_TRY(eqp_agree(domain->comm, code, NULL));
-    EQP_TRY(eqp_key_cuts(domain->comm, domain->particles.n, domain->particles.key, NULL, domain->nranks, NULL, cut));
+    EQP_TRY(eqp_key_cuts(domain->comm, sorted->n, sorted->key, NULL, domain->nranks, NULL, cut));
     for (int r = 0; r < domain->nranks && cut[r] < EQP_CURVE_END; r++) {
         runs[n++] = (bh_home_run){cut[r], r};
     }
@@ -126,129 +126,127 @@ done:
     return code;
 }
 
-static int compute_keys(bh_domain *domain)
+static int compute_keys(bh_domain *domain, bh_sorted *sorted)
 {
     bh_particles *p = &domain->particles;
     EQP_CHECK(domain->drifted ? EQP_OK
                               : eqp_hilbert_keys(p->n, p->x, p->y, p->z, domain->box.corner, domain->box.side, p->key));
 
-    return bh_particles_sort(p);
+    return bh_sorted_make(p, sorted);
 }
 
 /* Most particles that a rank sends at a time, 2 MiB, so that no second copy is needed even if nearly all migrate, as at
  * first. */
 #define MIGRATION_ROUND 16384
 
-/* Leaving particles as records, with their new homes. */
-typedef struct leavers {
-    int64_t n;
-    int *home;         /* [n] */
-    uint64_t *records; /* [n][fields] */
-} leavers;
+/* Particles on their way, as places among the fields. */
+typedef struct movers {
+    int64_t nleave, sent, taken, leave_capacity;
+    int64_t *leave; /* [nleave] the first `sent` have left; arrivals have taken the places of the first `taken` */
+    int64_t narrived, arrived_capacity;
+    int64_t *arrived;  /* [narrived] */
+    int *home;         /* of a round */
+    uint64_t *records; /* of a round: [home][fields] */
+} movers;
 
-/* Moves the staying particles to the front, in order, and counts them. */
-static int part_leavers(bh_domain *domain, int64_t *nstay)
+static void movers_free(movers *m)
+{
+    free(m->leave);
+    free(m->arrived);
+    free(m->home);
+    free(m->records);
+}
+
+/* Lists those that leave, and removes them from the sorted ones. */
+static int part_leavers(const bh_domain *domain, bh_sorted *sorted, movers *m)
 {
     const bh_homes *homes = &domain->homes;
-    bh_particles *p = &domain->particles;
-    int64_t *leaver = NULL, n = 0, capacity = 0;
+    int64_t stay = 0, room;
     uint64_t end = 0; /* of the last key's interval; keys ascend */
     bool stays = true;
-    int code = EQP_OK;
 
-    for (int64_t i = 0; i < p->n; i++) {
-        if (p->key[i] >= end) {
-            const int64_t interval = bh_homes_find(homes, p->key[i]);
+    for (int64_t i = 0; i < sorted->n; i++) {
+        if (sorted->key[i] >= end) {
+            const int64_t interval = bh_homes_find(homes, sorted->key[i]);
             stays = homes->rank[interval] == domain->rank;
             end = homes->begin[interval + 1];
         }
-        if (!stays) {
-            EQP_TRY(eqp_array_reserve(&leaver, &capacity, n + 1, sizeof *leaver));
-            leaver[n++] = i;
+        if (stays) {
+            sorted->key[stay] = sorted->key[i];
+            sorted->place[stay++] = sorted->place[i];
+        } else {
+            EQP_CHECK(eqp_array_reserve(&m->leave, &m->leave_capacity, m->nleave + 1, sizeof *m->leave));
+            m->leave[m->nleave++] = sorted->place[i];
         }
     }
-    EQP_TRY(bh_particles_part(p, n, leaver));
-done:
-    free(leaver);
-    *nstay = p->n - n;
-    return code;
+    sorted->n = stay;
+    room = m->nleave < MIGRATION_ROUND ? m->nleave : MIGRATION_ROUND;
+    EQP_CHECK(eqp_array_create(&m->home, room, sizeof *m->home));
+    return eqp_array_create(&m->records, room * bh_particles_fields(domain->particles.rungs), sizeof *m->records);
 }
 
-/* Packs the last n particles, which all leave, as this round's records. */
-static void pack_round(bh_domain *domain, int64_t n, leavers *out)
+static void pack_round(const bh_domain *domain, movers *m, int64_t n)
 {
-    bh_particles *p = &domain->particles;
+    const bh_particles *p = &domain->particles;
 
-    out->n = n;
     for (int64_t i = 0; i < n; i++) {
-        const int64_t from = p->n - n + i;
-        bh_particles_pack(p, from, out->records + bh_particles_fields(p->rungs) * i);
-        out->home[i] = bh_homes_rank(&domain->homes, p->key[from]);
+        const int64_t place = m->leave[m->sent + i];
+        bh_particles_pack(p, place, m->records + bh_particles_fields(p->rungs) * i);
+        m->home[i] = bh_homes_rank(&domain->homes, p->key[place]);
     }
-    p->n -= n;
+    m->sent += n;
 }
 
-/* Arrivals go between the staying particles and those still to leave; some of the latter move behind them. */
-static int take_in(bh_particles *p, int64_t nstay, int64_t n, const uint64_t *records)
+/* Arrivals take places that others have left, then new ones. */
+static int take_in(bh_particles *p, movers *m, int64_t n, const uint64_t *records)
 {
-    const int64_t old = p->n, waiting = old - nstay, moved = waiting < n ? waiting : n;
-    EQP_CHECK(n > 0 ? bh_particles_resize(p, old + n) : EQP_OK);
+    const int64_t empty = m->sent - m->taken, old = p->n;
 
-    for (int64_t i = 0; i < moved; i++) {
-        uint64_t record[BH_PARTICLE_FIELDS];
-        bh_particles_pack(p, nstay + i, record);
-        bh_particles_unpack(p, old + n - moved + i, record);
-    }
+    EQP_CHECK(eqp_array_reserve(&m->arrived, &m->arrived_capacity, m->narrived + n, sizeof *m->arrived));
+    EQP_CHECK(bh_particles_resize(p, old + (n > empty ? n - empty : 0)));
     for (int64_t i = 0; i < n; i++) {
-        bh_particles_unpack(p, nstay + i, records + bh_particles_fields(p->rungs) * i);
+        const int64_t place = i < empty ? m->leave[m->taken++] : old + i - empty;
+        bh_particles_unpack(p, place, records + bh_particles_fields(p->rungs) * i);
+        m->arrived[m->narrived++] = place;
     }
     return EQP_OK;
 }
 
-/* One round: up to MIGRATION_ROUND particles behind nstay leave, and new ones arrive. *left: still to leave, over all
- * ranks. code: of this rank so far; returned. */
-static int migrate_round(bh_domain *domain, leavers *out, int64_t *nstay, int64_t *left, int code)
+/* One round: up to MIGRATION_ROUND particles leave, and new ones arrive. *left: still to leave, over all ranks. code:
+ * of this rank so far; returned. */
+static int migrate_round(bh_domain *domain, movers *m, int64_t *left, int code)
 {
-    const int64_t waiting = code == EQP_OK ? domain->particles.n - *nstay : 0;
+    const int64_t waiting = code == EQP_OK ? m->nleave - m->sent : 0;
+    const int64_t leaving = waiting < MIGRATION_ROUND ? waiting : MIGRATION_ROUND;
     uint64_t *in = NULL;
     int64_t n = 0;
 
-    out->n = 0;
-    if (code == EQP_OK) {
-        pack_round(domain, waiting < MIGRATION_ROUND ? waiting : MIGRATION_ROUND, out);
-    }
-    *left = waiting - out->n;
-    code = eqp_send_sparse(domain->comm, code, (size_t)bh_particles_bytes(domain->particles.rungs), out->n, out->home,
-                           out->records, left, &n, &in);
-    code = code == EQP_OK ? take_in(&domain->particles, *nstay, n, in) : code;
-    *nstay += code == EQP_OK ? n : 0;
+    pack_round(domain, m, leaving);
+    *left = waiting - leaving;
+    code = eqp_send_sparse(domain->comm, code, (size_t)bh_particles_bytes(domain->particles.rungs), leaving, m->home,
+                           m->records, left, &n, &in);
+    code = code == EQP_OK ? take_in(&domain->particles, m, n, in) : code;
     free(in);
     return code;
 }
 
-/* code: of this rank so far; returned. Collective. */
-static int move_leavers(bh_domain *domain, bh_migration *migration, int code)
+/* Particles leave and arrive; all are in order afterwards. code: of this rank so far; returned. Collective. */
+static int move_leavers(bh_domain *domain, bh_sorted *sorted, bh_migration *migration, int code)
 {
-    bh_particles *p = &domain->particles;
-    leavers out = {0};
-    int64_t nstay = 0, left = 0, leaving, room, before = p->n;
+    movers m = {0};
+    int64_t left = 0;
 
-    code = code == EQP_OK ? part_leavers(domain, &nstay) : code;
-    leaving = code == EQP_OK ? p->n - nstay : 0;
-    room = leaving < MIGRATION_ROUND ? leaving : MIGRATION_ROUND;
-    code = code == EQP_OK ? eqp_array_create(&out.home, room, sizeof *out.home) : code;
-    code = code == EQP_OK ? eqp_array_create(&out.records, room * bh_particles_fields(p->rungs), sizeof *out.records)
-                          : code;
+    code = code == EQP_OK ? part_leavers(domain, sorted, &m) : code;
     do {
-        code = migrate_round(domain, &out, &nstay, &left, code);
+        code = migrate_round(domain, &m, &left, code);
     } while (left > 0 && code != EQP_ERR_MPI);
-    free(out.home);
-    free(out.records);
-    if (code == EQP_OK && (leaving > 0 || p->n != before)) {
-        migration->particles += leaving;
-        migration->bytes += leaving * bh_particles_bytes(p->rungs);
-        code = bh_particles_sort(p);
-    }
+    EQP_TRY(code);
+    migration->particles += m.nleave;
+    migration->bytes += m.nleave * bh_particles_bytes(domain->particles.rungs);
+    EQP_TRY(m.narrived > 0 ? bh_sorted_add(sorted, &domain->particles, m.narrived, m.arrived) : EQP_OK);
+    EQP_TRY(bh_particles_gather(&domain->particles, sorted));
+done:
+    movers_free(&m);
     return code;
 }
 
@@ -259,6 +257,7 @@ static int limit_of(const bh_domain *domain)
 
 int bh_domain_migrate(bh_domain *domain, const double *bound, bh_migration *migration, int code)
 {
+    bh_sorted sorted = {0};
     bh_box box = domain->box;
     const int failed = domain->drifted ? EQP_OK : find_box(domain, bound, &box);
 
@@ -269,17 +268,17 @@ int bh_domain_migrate(bh_domain *domain, const double *bound, bh_migration *migr
     domain->box = box;
     domain->has_box = true;
     domain->has_homes = !changed;
-    code = code == EQP_OK ? compute_keys(domain) : code;
+    code = code == EQP_OK ? compute_keys(domain, &sorted) : code;
     if (changed) {
         migration->box_changed = true;
         EQP_TRY(eqp_agree(domain->comm, code, NULL));
-        EQP_TRY(rehome_by_count(domain));
+        EQP_TRY(rehome_by_count(domain, &sorted));
         domain->has_homes = true;
     }
-    code =
-        bh_homes_snap(&domain->homes, domain->comm, code, domain->particles.n, domain->particles.key, limit_of(domain));
-    code = move_leavers(domain, migration, code);
+    code = bh_homes_snap(&domain->homes, domain->comm, code, sorted.n, sorted.key, limit_of(domain));
+    code = move_leavers(domain, &sorted, migration, code);
 done:
+    bh_sorted_free(&sorted);
     return code;
 }
 
@@ -477,14 +476,16 @@ int bh_domain_drift_tree(bh_domain *domain, int code)
 
 int bh_domain_regroup(bh_domain *domain, int group_size, const bh_homes *homes, bh_migration *migration)
 {
-    const bh_particles *p = &domain->particles;
+    bh_sorted sorted = {0};
     int code;
 
     EQP_TRY(eqp_agree(domain->comm, bh_homes_copy(&domain->homes, homes), NULL));
     domain->group_size = group_size;
-    code = bh_homes_snap(&domain->homes, domain->comm, EQP_OK, p->n, p->key, limit_of(domain));
-    EQP_TRY(eqp_agree(domain->comm, move_leavers(domain, migration, code), NULL));
+    code = bh_sorted_make(&domain->particles, &sorted);
+    code = bh_homes_snap(&domain->homes, domain->comm, code, sorted.n, sorted.key, limit_of(domain));
+    EQP_TRY(eqp_agree(domain->comm, move_leavers(domain, &sorted, migration, code), NULL));
     EQP_TRY(eqp_agree(domain->comm, bh_domain_build_tree(domain, EQP_OK), NULL));
 done:
+    bh_sorted_free(&sorted);
     return code;
 }

@@ -59,24 +59,6 @@ done:
     return code;
 }
 
-int bh_particles_permute(bh_particles *p, const int64_t *order)
-{
-    /* The spare array receives a field, and the field's old array is the next spare. */
-    uint64_t *spare = malloc((size_t)(p->capacity > 0 ? p->capacity : 1) * 8);
-
-    EQP_CHECK(spare == NULL ? EQP_ERR_MEMORY : EQP_OK);
-    for (int f = 0; f < bh_particles_fields(p->rungs) && p->n > 0; f++) {
-        char *old = p->field[f];
-        for (int64_t i = 0; i < p->n; i++) {
-            memcpy(&spare[i], old + 8 * order[i], 8);
-        }
-        p->field[f] = spare;
-        spare = (uint64_t *)(void *)old;
-    }
-    free(spare);
-    return EQP_OK;
-}
-
 int bh_forces_keep(const bh_particles *p, double **kept)
 {
     const double *const field[] = {p->ax, p->ay, p->az, p->pot};
@@ -101,142 +83,111 @@ void bh_forces_swap(bh_particles *p, double *kept)
     }
 }
 
-int bh_particles_part(bh_particles *p, int64_t n, const int64_t *place)
+void bh_sorted_free(bh_sorted *sorted)
 {
-    uint64_t *kept = NULL;
-    int code;
-
-    EQP_TRY(eqp_array_create(&kept, n, sizeof *kept));
-    for (int f = 0; f < bh_particles_fields(p->rungs) && n > 0; f++) {
-        char *values = p->field[f];
-        for (int64_t k = 0; k < n; k++) {
-            memcpy(&kept[k], values + 8 * place[k], 8);
-        }
-        for (int64_t k = 0; k < n; k++) { /* particles behind the k-th move up by k + 1 */
-            const int64_t end = k + 1 < n ? place[k + 1] : p->n;
-            memmove(values + 8 * (place[k] - k), values + 8 * (place[k] + 1), 8 * (size_t)(end - place[k] - 1));
-        }
-        memcpy(values + 8 * (p->n - n), kept, 8 * (size_t)n);
-    }
-done:
-    free(kept);
-    return code;
+    free(sorted->place);
+    free(sorted->key);
 }
 
-static bool comes_before(const bh_particles *p, int64_t a, int64_t b)
+static int reserve_sorted(bh_sorted *sorted, int64_t n)
 {
-    return p->key[a] < p->key[b] || (p->key[a] == p->key[b] && p->index[a] < p->index[b]);
+    int64_t capacity = sorted->capacity;
+
+    EQP_CHECK(eqp_array_reserve(&sorted->place, &capacity, n, sizeof *sorted->place));
+    return eqp_array_reserve(&sorted->key, &sorted->capacity, n, sizeof *sorted->key);
 }
 
-static int64_t count_sorted(const bh_particles *p)
+int bh_sorted_make(const bh_particles *p, bh_sorted *sorted)
 {
-    int64_t n = p->n > 0;
-
-    while (n < p->n && !comes_before(p, n, n - 1)) {
-        n++;
-    }
-    return n;
-}
-
-static int64_t find_later(const bh_particles *p, int64_t sorted, int64_t i)
-{
-    int64_t low = 0, high = sorted;
-
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (comes_before(p, i, middle)) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
-}
-
-/* Inserts the few unsorted particles at the end, such as arrivals from other ranks. */
-static int insert_last(bh_particles *p, int64_t sorted)
-{
-    const int64_t n = p->n - sorted;
-    int64_t *order = NULL, *place = NULL;
-    uint64_t *kept = NULL;
-    int code;
-
-    EQP_TRY(eqp_array_create(&order, n, sizeof *order));
-    EQP_TRY(eqp_array_create(&place, n, sizeof *place));
-    EQP_TRY(eqp_array_create(&kept, n, sizeof *kept));
-    EQP_TRY(bh_order(n, p->key + sorted, p->index + sorted, order));
-    for (int64_t k = 0; k < n; k++) {
-        place[k] = find_later(p, sorted, sorted + order[k]);
-    }
-    for (int f = 0; f < bh_particles_fields(p->rungs); f++) {
-        char *values = p->field[f];
-        int64_t end = sorted;
-        for (int64_t k = 0; k < n; k++) {
-            memcpy(&kept[k], values + 8 * (sorted + order[k]), 8);
-        }
-        for (int64_t k = n; k-- > 0; end = place[k]) {
-            memmove(values + 8 * (place[k] + k + 1), values + 8 * place[k], 8 * (size_t)(end - place[k]));
-            memcpy(values + 8 * (place[k] + k), &kept[k], 8);
-        }
-    }
-done:
-    free(order);
-    free(place);
-    free(kept);
-    return code;
-}
-
-/* Finds *n <= most particles, ascending, without which the rest is in order; false if there are more. Of two particles
- * in wrong order the first one is taken if the second comes after all before it. */
-static bool find_strays(const bh_particles *p, int64_t most, int64_t *n, int64_t *place)
-{
-    int64_t last = -1, before = -1; /* particles in order */
-
-    *n = 0;
+    EQP_CHECK(reserve_sorted(sorted, p->n));
+    EQP_CHECK(bh_order(p->n, p->key, p->index, sorted->place));
     for (int64_t i = 0; i < p->n; i++) {
-        if (last < 0 || !comes_before(p, i, last)) {
-            before = last;
-            last = i;
-            continue;
-        }
-        const bool first = before < 0 || !comes_before(p, i, before);
-        int64_t k = *n;
-        if (k == most) {
-            return false;
-        }
-        for (; first && k > 0 && place[k - 1] > last; k--) {
-            place[k] = place[k - 1];
-        }
-        place[k] = first ? last : i;
-        last = first ? i : last;
-        ++*n;
+        sorted->key[i] = p->key[sorted->place[i]];
     }
-    return true;
+    sorted->n = p->n;
+    return EQP_OK;
 }
 
-int bh_particles_sort(bh_particles *p)
+int bh_sorted_add(bh_sorted *sorted, const bh_particles *p, int64_t n, const int64_t *place)
 {
-    const int64_t sorted = count_sorted(p), few = p->n / 16;
-    int64_t *order = NULL, n;
+    uint64_t *key = NULL;
+    int64_t *index = NULL, *order = NULL;
     int code;
 
-    if (p->n - sorted <= few) {
-        return sorted < p->n ? insert_last(p, sorted) : EQP_OK;
+    EQP_TRY(reserve_sorted(sorted, sorted->n + n));
+    EQP_TRY(eqp_array_create(&key, n, sizeof *key));
+    EQP_TRY(eqp_array_create(&index, n, sizeof *index));
+    EQP_TRY(eqp_array_create(&order, n, sizeof *order));
+    for (int64_t k = 0; k < n; k++) {
+        key[k] = p->key[place[k]];
+        index[k] = p->index[place[k]];
     }
-    EQP_TRY(eqp_array_create(&order, few, sizeof *order));
-    if (find_strays(p, few, &n, order)) {
-        EQP_TRY(bh_particles_part(p, n, order));
-        EQP_TRY(insert_last(p, p->n - n));
-        goto done;
+    EQP_TRY(bh_order(n, key, index, order));
+    for (int64_t k = n, i = sorted->n; k > 0;) { /* from the end, where there is room */
+        const int64_t last = order[k - 1];
+        const bool old = i > 0 && (sorted->key[i - 1] > key[last] ||
+                                   (sorted->key[i - 1] == key[last] && p->index[sorted->place[i - 1]] > index[last]));
+        sorted->key[i + k - 1] = old ? sorted->key[i - 1] : key[last];
+        sorted->place[i + k - 1] = old ? sorted->place[i - 1] : place[last];
+        i -= old;
+        k -= !old;
     }
-    free(order);
-    order = NULL;
-    EQP_TRY(eqp_array_create(&order, p->n, sizeof *order));
-    EQP_TRY(bh_order(p->n, p->key, p->index, order));
-    EQP_TRY(bh_particles_permute(p, order));
+    sorted->n += n;
 done:
+    free(key);
+    free(index);
     free(order);
     return code;
+}
+
+static bool in_place(const bh_particles *p, const bh_sorted *sorted)
+{
+    bool same = sorted->n == p->n;
+
+    for (int64_t i = 0; i < sorted->n && same; i++) {
+        same = sorted->place[i] == i;
+    }
+    return same;
+}
+
+/* Particles whose values of a field stay in the L2 cache while they are gathered. */
+#define PIECE 16384
+
+/* Most particles come from nearby. That part of the field is fetched first, since places in no order are fetched one by
+ * one. */
+static void gather(const bh_sorted *sorted, const uint64_t *from, uint64_t *to)
+{
+    const int64_t *place = sorted->place, n = sorted->n;
+
+    for (int64_t first = 0; first < n; first += PIECE) {
+        const int64_t end = n - first < PIECE ? n : first + PIECE;
+        for (int64_t i = first; i < end; i += 8) {
+            __builtin_prefetch(from + i);
+        }
+        for (int64_t i = first; i < end; i++) {
+            memcpy(&to[i], &from[place[i]], 8);
+        }
+    }
+}
+
+int bh_particles_gather(bh_particles *p, const bh_sorted *sorted)
+{
+    uint64_t *spare;
+
+    if (in_place(p, sorted)) {
+        return EQP_OK;
+    }
+    spare = malloc((size_t)p->capacity * 8);
+    EQP_CHECK(spare == NULL ? EQP_ERR_MEMORY : EQP_OK);
+    for (int f = 0; f < bh_particles_fields(p->rungs); f++) {
+        uint64_t *field = p->field[f];
+        gather(sorted, field, spare);
+        p->field[f] = spare; /* the old array is the next field's spare one */
+        spare = field;
+    }
+    free(spare);
+    p->n = sorted->n;
+    return EQP_OK;
 }
 
 void bh_particles_pack(const bh_particles *p, int64_t i, uint64_t *record)

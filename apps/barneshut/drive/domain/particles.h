@@ -57,20 +57,30 @@ int bh_particles_resize(bh_particles *p, int64_t n);
 /* copy: not initialised; freed on error. EQP_OK or EQP_ERR_MEMORY. */
 int bh_particles_copy(const bh_particles *p, bh_particles *copy);
 
-/* New particle i is old particle order[i]. */
-int bh_particles_permute(bh_particles *p, const int64_t *order);
-
 /* Copies accelerations and potentials: kept [4][n], owned by the caller, free(). EQP_OK or EQP_ERR_MEMORY. */
 int bh_forces_keep(const bh_particles *p, double **kept);
 
 /* Exchanges the particles' accelerations and potentials with kept ones. */
 void bh_forces_swap(bh_particles *p, double *kept);
 
-/* Moves the particles at n ascending places to the end; both parts keep their order. */
-int bh_particles_part(bh_particles *p, int64_t n, const int64_t *place);
+/* Particles by (key, index), before their fields are: particle i is at place[i] of the fields and has key[i]. Begins
+ * with zeros. */
+typedef struct bh_sorted {
+    int64_t n, capacity;
+    int64_t *place;
+    uint64_t *key;
+} bh_sorted;
 
-/* Sorts by (key, index); faster if only a few, or only the last ones, are out of order. */
-int bh_particles_sort(bh_particles *p);
+void bh_sorted_free(bh_sorted *sorted);
+
+/* All particles, whose fields may be in any order. */
+int bh_sorted_make(const bh_particles *p, bh_sorted *sorted);
+
+/* Adds the particles at n more places, in any order. */
+int bh_sorted_add(bh_sorted *sorted, const bh_particles *p, int64_t n, const int64_t *place);
+
+/* Brings all fields into this order; particles that are not in it are removed. */
+int bh_particles_gather(bh_particles *p, const bh_sorted *sorted);
 
 /* Particle i as a record, and back. record [bh_particles_fields()] words. */
 void bh_particles_pack(const bh_particles *p, int64_t i, uint64_t *record);
