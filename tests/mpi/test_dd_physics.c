@@ -23,11 +23,6 @@ static void begin(dd_experiment *e, MPI_Comm comm, const dd_scene *s, const char
 /* --- Frank-Read sources: b = x, glide plane z = 0, line across b (edge) or along it (screw) --- */
 
 /* Length of a line between pinned ends. */
-static double length_of(const dd_simulation *sim)
-{
-    return sim->now.length;
-}
-
 static void begin_source(dd_experiment *e, MPI_Comm comm, double length, bool screw, double tau)
 {
     const double from[3] = {screw ? -length / 2 : 0, screw ? 0 : -length / 2, 0}, to[3] = {-from[0], -from[1], 0};
@@ -59,7 +54,7 @@ static fate source_run(double length, bool screw, double tau)
     while (e.runs && !f.multiplies && !f.rests && f.steps < 6000 && dd_experiment_step(&e)) {
         double fastest = 0;
         f.steps++;
-        f.bow = length_of(&e.sim) / length;
+        f.bow = e.sim.now.length / length;
         f.multiplies = f.bow > 3;
         for (int64_t i = 0; i < e.sim.domain.network.n; i++) {
             const dd_node *node = &e.sim.domain.network.node[i];

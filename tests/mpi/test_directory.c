@@ -94,7 +94,6 @@ MPI_TEST(all_ranks_find_the_holder_of_an_id)
         check_answers(comm, directory, spread, (enum spread)spread, 0, 3);
         eqp_directory_free(directory);
     }
-    eqp_directory_free(NULL);
 }
 
 /* The two halves use the same ids with different ranks. */

@@ -7,15 +7,10 @@ static int is_named(const eqp_method *method, const char *name)
     return strcmp(method->name, name) == 0;
 }
 
-static int parts_known(const world *w)
-{
-    return w->is.now != UNKNOWN && w->is.now != SOME_UNKNOWN;
-}
-
 static void check_result(const eqp_method *method, const world *w, const int *part, const eqp_balance_result *r)
 {
     const problem *is = &w->is;
-    int keeps = is_named(method, "none") && parts_known(w);
+    int keeps = is_named(method, "none") && is->now != UNKNOWN && is->now != SOME_UNKNOWN;
     int64_t moved = 0, bytes = 0;
     eqp_part_loads loads;
 

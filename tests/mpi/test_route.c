@@ -403,7 +403,6 @@ MPI_TEST(calls_out_of_turn_are_refused)
     CHECK_EQUAL(eqp_route_progress(route), EQP_OK);
     CHECK_EQUAL(eqp_route_finish(route, &received), EQP_ERR_STATE);
     CHECK_EQUAL(eqp_route_back_finish(route, &sum), EQP_ERR_STATE);
-    CHECK_EQUAL(eqp_route_start(NULL, &value), EQP_ERR_ARGUMENT);
     /* A start without data still begins a trip, whose end returns the code on all ranks. */
     CHECK_EQUAL(eqp_route_start(route, NULL), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_route_start(route, &value), EQP_ERR_STATE);
@@ -423,5 +422,4 @@ MPI_TEST(calls_out_of_turn_are_refused)
     CHECK_EQUAL(eqp_route_back_finish(route, &sum), EQP_OK);
     CHECK_EQUAL(sum, size == 1 ? 0 : (mpi_test_rank(comm) + 1) % size);
     eqp_route_free(route);
-    eqp_route_free(NULL);
 }

@@ -59,11 +59,6 @@ static inline void world_make(int nparts, int nblocks, world *w)
     w->first[nblocks] = n;
 }
 
-static inline eqp_phase world_phase(const world *w, int back)
-{
-    return (eqp_phase){back, w->nblocks, w->bytes, w->home, w->first, w->part};
-}
-
 /* Stride of each stage, as defined in exchange.h. */
 static inline int world_strides(eqp_stages kind, int nnodes, int *stride)
 {

@@ -62,11 +62,6 @@ static void exchange(bh_part *parts, const bh_mac *mac)
 }
 
 /* A tenth of the root cube's side for trees without moments. */
-static bh_mac mac_of(const bh_set *set)
-{
-    return (bh_mac){.theta = 0.7, .cutoff = set->bare ? 0.1 * set->box.side : 0};
-}
-
 TEST(blocks_have_numbers_of_their_own_and_known_sizes)
 {
     int64_t id[4 * (EQP_CURVE_BITS + 1)], n = 0;
@@ -239,7 +234,7 @@ TEST(damaged_bundles_are_refused)
         const size_t step = slow_here() ? 13 : 1, changes = slow_here() ? 200 : 2000;
         BH_SET(set, BH_UNIFORM, 150, 31);
         set.bare = bare;
-        const bh_mac mac = mac_of(&set);
+        const bh_mac mac = {.theta = 0.7, .cutoff = set.bare ? 0.1 * set.box.side : 0};
         BH_PARTS(parts, &set, 4, 4, 2, 1);
         exchange(parts, &mac);
         FREED_BY(giver_end) giver g = giver_of(&parts[0], &mac);

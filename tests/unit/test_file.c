@@ -441,7 +441,6 @@ TEST(files_of_dead_writers_are_swept_and_no_others)
     write_new(in_folder("run"), "new");
     eqp_output_sweep(in_folder("run"));
     assert_int_equal(files_in_folder(false), nkept + 5); /* with both names, and runner's */
-    eqp_output_sweep(NULL);
 }
 
 static void leave_lock(void)

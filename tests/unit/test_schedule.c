@@ -74,7 +74,6 @@ TEST(table_knows_its_rows)
         assert_true(eqp_schedule_method_at(i)->summary[0] != '\0');
     }
     assert_null(eqp_schedule_method_find("statis"));
-    assert_null(eqp_schedule_method_find(NULL));
     assert_null(eqp_schedule_method_at(-1));
     assert_null(eqp_schedule_method_at(eqp_schedule_method_count()));
 }

@@ -194,7 +194,6 @@ typedef struct table {
     const char *note; /* NULL: none */
 } table;
 
-#define PLAIN "m,x,y,z,vx,vy,vz\n1,0,0,0,0,0,0\n7,1,2,3,4,5,6\n"
 #define DUMP_HEAD(bounds) "ITEM: TIMESTEP\n100\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS" bounds
 #define BOX " pp pp pp\n-1 3\n0 4\n1 5\n"
 #define DATA_HEAD                                                                                                      \
