@@ -271,7 +271,7 @@ static double whole_step(const eqp_balancer *b, const deciding *is)
  * messages, most of which belong to the move. */
 static double work_imbalance(const eqp_balancer *b, const eqp_work *work, double promised)
 {
-    const double evaluations = work->evaluations > 1 ? (double)work->evaluations : 1.0;
+    const double evaluations = fmax((double)work->evaluations, 1.0);
     const double times = work->last != NULL ? 1.0 : evaluations, held = times * eqp__overheads_now(&b->overheads).held;
     double mean = 0.0, now = 0.0, then = 0.0;
 
@@ -442,7 +442,7 @@ static double memory_of(const eqp_balancer *b, const eqp_work *work)
 {
     const eqp_memory *m = &b->bounds.model;
     const eqp_rank_row *row = work->row;
-    const double evaluations = work->evaluations > 1 ? (double)work->evaluations : 1.0;
+    const double evaluations = fmax((double)work->evaluations, 1.0);
 
     return m->fixed + m->held * row->particles + m->ghost * row->ghosts / evaluations +
            fmax(m->byte * (row->last_bytes_sent + row->last_bytes_received), b->own_bytes);
@@ -537,7 +537,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *given, eqp_step 
     eqp__rank_shares_learn(b->shares, work->evaluations > 0 ? work->evaluations : 1, b->row);
     b->now.action = work->moved ? EQP_RENEW : (eqp_policy_action)b->run.action;
     b->now.rebalanced = b->now.action != EQP_KEEP;
-    const deciding is = b->costs.fixed ? count_seconds(b, work->evaluations > 1 ? (double)work->evaluations : 1.0)
+    const deciding is = b->costs.fixed ? count_seconds(b, fmax((double)work->evaluations, 1.0))
                                        : (deciding){b->now.load_max, b->now.load_mean, b->now.step_measured,
                                                     b->now.exchange_seconds, b->now.balance_seconds};
     if (foretold) {
