@@ -141,7 +141,13 @@ static int send_new(transfer *t, int purpose, int code, int64_t *most, int64_t *
     int alone = EQP_OK;
 
     code = code ? code : !nrecv || !recv ? EQP_ERR_ARGUMENT : eqp_array_create(&count, t->nranks, sizeof *count);
+    if (most) {
+        *most = INT64_MIN;
+    }
     EQP_TRY(carry(t, purpose, code, &largest, &alone));
+    if (most) {
+        *most = largest;
+    }
     if (!alone) {
         count_arrivals(t, count);
         alone = eqp__sum_counts(t->nranks, count, t->size, &n);
@@ -151,9 +157,6 @@ static int send_new(transfer *t, int purpose, int code, int64_t *most, int64_t *
     unpack(t, count, array);
     if (from) {
         memcpy(from, count, (size_t)t->nranks * sizeof *from);
-    }
-    if (most) {
-        *most = largest;
     }
     *nrecv = n;
     memcpy(recv, &array, sizeof array);

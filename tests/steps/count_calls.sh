@@ -45,4 +45,8 @@ costs "$barneshut" 13 8 24 --generate disks:n=2048 --balance sfc --dt 0.0016 --r
 costs "$barneshut" 11 6 24 --generate disks:n=2048 --balance sfc --dt 0.008 --rungs 4 --eta 0.0006
 # The far field of images: moments out and local expansions back, with each evaluation.
 costs "$dislocation" 4 35 42 --generate chains:n=6 --balance sfc --costs nominal --report report
+# Nodes split, lines collide and are remeshed: rounds of messages, but no further blocking calls. Most steps here take two
+# evaluations of the forces, each with a meeting.
+costs "$dislocation" 4.7 82 90 --generate chains:n=14,box=11000,corners=8 --cells 3,3,3 --stress 0,0,2e9,0,0,0 \
+    --r-tol 10 --rann 100 --dt 1e-10 --balance sfc --costs nominal
 exit $((failures > 0))

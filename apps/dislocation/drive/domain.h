@@ -61,9 +61,9 @@ typedef struct dd_inbox {
 
 /* Sends everything and empties the outbox, also on failure. Collective; the same code on all ranks. */
 int dd_outbox_deliver(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox);
-/* The same without agreement of the ranks: EQP_ERR_MEMORY and EQP_ERR_OVERFLOW may be this rank's alone and must be
- * passed to its next collective call. */
-int dd_outbox_deliver_own(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox);
+/* The same without a blocking call: EQP_ERR_MEMORY and EQP_ERR_OVERFLOW may be this rank's alone and must be passed to
+ * its next collective call. most: as of eqp_send_sparse(), or NULL. */
+int dd_outbox_deliver_own(MPI_Comm comm, dd_outbox *outbox, int64_t *most, dd_inbox *inbox);
 /* dd_outbox_deliver(), then lets a function read the inbox; all ranks return the code of one that failed. */
 int dd_outbox_pass(MPI_Comm comm, dd_outbox *outbox, int (*take)(void *user, dd_inbox *in), void *user);
 
@@ -184,13 +184,13 @@ typedef struct dd_halo {
     dd_own *own; /* [nown] in the order of nodes and arms */
     int64_t ncrossings, ntheirs;
     dd_arm **theirs; /* [ntheirs] arms whose segment belongs to a node elsewhere, in the order of its crossings */
-    eqp_route *arms; /* forces from crossings to the other ends' theirs: a block per rank */
+    eqp_route *arms; /* forces from crossings to the other ends' theirs: a block per rank; NULL if velocities travel */
 } dd_halo;
 
 enum { DD_PLACES = 3, DD_MOVING = 6 };
 
-/* Plans by the domain's exchange plan and fetches the values once. The domain's nodes and arms must not change while
- * the halo is in use. Collective. */
+/* Plans by the domain's exchange plan and fetches the values once. Velocities are for looking at neighbours: such a
+ * halo gives no forces. The domain's nodes and arms must not change while the halo is in use. Collective. */
 int dd_halo_create(const dd_domain *domain, int numbers, int code, dd_halo *halo);
 /* Collective. */
 void dd_halo_free(dd_halo *halo);

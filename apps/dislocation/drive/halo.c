@@ -141,13 +141,14 @@ static int list_all(const dd_domain *domain, dd_halo *halo, dd_blocks *nodes, dd
     EQP_CHECK(split_arms(domain, halo, cross, &ncross));
     EQP_CHECK(number_ghosts(halo, cross, ncross));
     EQP_CHECK(list_senders(halo, cross, ncross, nodes));
-    return list_arms(halo, cross, ncross, arms);
+    return halo->numbers > 3 ? EQP_OK : list_arms(halo, cross, ncross, arms);
 }
 
 /* Checks that arrivals match this side's lists. */
 static int check_arrivals(const dd_halo *halo)
 {
-    const eqp_route_view nodes = eqp_route_arrivals(halo->nodes), arms = eqp_route_arrivals(halo->arms);
+    const eqp_route_view nodes = eqp_route_arrivals(halo->nodes);
+    const eqp_route_view arms = halo->arms != NULL ? eqp_route_arrivals(halo->arms) : (eqp_route_view){.n = 0};
     int64_t narms = 0;
     bool match = nodes.n == halo->nghosts;
 
@@ -168,7 +169,9 @@ int dd_halo_create(const dd_domain *domain, int numbers, int code, dd_halo *halo
     dd_blocks_fail(&nodes, code == EQP_OK ? list_all(domain, &made, &nodes, &arms) : code);
     dd_blocks_fail(&arms, nodes.code);
     EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &nodes, &made.nodes));
-    EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &arms, &made.arms));
+    if (numbers == DD_PLACES) {
+        EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &arms, &made.arms));
+    }
     EQP_TRY(dd_halo_refresh(domain, &made, check_arrivals(&made)));
     *halo = made;
     return EQP_OK;

@@ -80,11 +80,11 @@ void dd_outbox_add_node(dd_outbox *outbox, int rank, const dd_node *node)
     dd_outbox_add(outbox, rank, node->arm, (size_t)node->narms * sizeof *node->arm);
 }
 
-int dd_outbox_deliver_own(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox)
+int dd_outbox_deliver_own(MPI_Comm comm, dd_outbox *outbox, int64_t *most, dd_inbox *inbox)
 {
     dd_inbox made = {0};
     const int code = eqp_send_sparse(comm, outbox->code, sizeof *outbox->word, outbox->n, outbox->to, outbox->word,
-                                     NULL, &made.n, &made.word);
+                                     most, &made.n, &made.word);
 
     free(outbox->word);
     free(outbox->to);
@@ -95,7 +95,7 @@ int dd_outbox_deliver_own(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox)
 
 int dd_outbox_deliver(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox)
 {
-    return eqp_agree(comm, dd_outbox_deliver_own(comm, outbox, inbox), NULL);
+    return eqp_agree(comm, dd_outbox_deliver_own(comm, outbox, NULL, inbox), NULL);
 }
 
 int dd_outbox_pass(MPI_Comm comm, dd_outbox *outbox, int (*take)(void *user, dd_inbox *in), void *user)

@@ -60,6 +60,9 @@ static int change_topology(dd_simulation *sim, double strain[6], eqp_message *me
                              strain, &sim->now.topology, area, message));
     dd_strain_slip(area, edge[0] * edge[1] * edge[2], strain);
 done:
+    if (code != EQP_OK && message->text[0] != '\0') {
+        sim->failed = code; /* the rank that explains it */
+    }
     dd_closes_free(&closes);
     return code;
 }

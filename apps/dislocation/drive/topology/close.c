@@ -186,9 +186,9 @@ static int find_homes(const dd_domain *domain, int code, dd_closes *closes)
             dd_outbox_add(&out, pair->home[i % 4 - 1], &one, sizeof one);
         }
     }
-    code = dd_outbox_deliver_own(domain->comm, &out, &asked);
+    code = dd_outbox_deliver_own(domain->comm, &out, NULL, &asked);
     dd_outbox_fail(&out, code == EQP_OK ? answer_all(domain, &asked, &out) : code);
-    EQP_CHECK(dd_outbox_deliver_own(domain->comm, &out, &in));
+    EQP_CHECK(dd_outbox_deliver_own(domain->comm, &out, NULL, &in));
     for (const answer *given; (given = dd_inbox_next(&in, sizeof *given)) != NULL;) {
         closes->pair[given->place / 4].home[given->place % 4] = (int)given->home;
     }

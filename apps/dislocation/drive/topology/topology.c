@@ -26,11 +26,11 @@ typedef struct topology {
     bool split;
     uint64_t step;
     const dd_closes *closes;
-    eqp_message *message;
     dd_halo halo;
+    int phase;            /* that is listed */
     dd_operation *wanted; /* [n] owned */
     int64_t n, room;
-    dd_topology_counts own; /* carried out by this rank; lost: of all ranks */
+    dd_topology_counts own; /* of this rank */
     dd_slip slip;
     double area[9]; /* swept by the operations */
 } topology;
@@ -81,6 +81,7 @@ static int run(const dd_operation *operation, dd_patch *patch, void *context, bo
 static int want(topology *t, dd_operation operation)
 {
     EQP_CHECK(eqp_array_reserve(&t->wanted, &t->room, t->n + 1, sizeof *t->wanted));
+    operation.phase = t->phase;
     operation.key = eqp_random_bits(t->step, (uint64_t)operation.kind, (uint64_t)operation.nbase);
     for (int b = 0; b < operation.nbase; b++) {
         operation.key = eqp_random_bits(operation.key, operation.base[b], (uint64_t)b);
@@ -224,74 +225,50 @@ static const struct {
               {NULL, want_refining}};
 enum { PHASES = sizeof phases / sizeof phases[0] };
 
-static int list_phase(topology *t, int phase)
+static int list_phase(topology *t)
 {
-    EQP_CHECK(phases[phase].once != NULL ? phases[phase].once(t) : EQP_OK);
+    EQP_CHECK(phases[t->phase].once != NULL ? phases[t->phase].once(t) : EQP_OK);
     for (int64_t p = 0; p < t->domain->network.n; p++) {
-        EQP_CHECK(phases[phase].node(t, &(candidate){&t->domain->network.node[p], t->halo.place + t->halo.first[p]}));
+        const candidate one = {&t->domain->network.node[p], t->halo.place + t->halo.first[p]};
+        EQP_CHECK(phases[t->phase].node(t, &one));
     }
     return EQP_OK;
 }
 
-/* Lists the operations of the phases from `from` on for the present network; fetches neighbours first. first: [PHASES +
- * 1] into the list; any: of all ranks. sum: [nsums] summed over ranks on the way. */
-static int look(topology *t, int code, int from, int64_t *first, double *any, int nsums, double *sum)
+/* Lists the operations of the phases from `from` on for the present network; fetches neighbours first. Collective;
+ * returns this rank's code, or one of all ranks. */
+static int look(topology *t, int code, int from)
 {
-    double number[EQP_MEET_SUMS] = {0.0};
-
+    t->n = 0;
     dd_halo_free(&t->halo);
     EQP_CHECK(dd_halo_create(t->domain, DD_MOVING, code, &t->halo));
-    t->n = 0;
-    for (int p = from; p < PHASES; p++) {
-        first[p] = t->n;
-        code = code == EQP_OK ? list_phase(t, p) : code;
-        first[p + 1] = t->n;
-        number[p] = (double)(first[p + 1] - first[p]);
-    }
-    for (int i = 0; i < nsums; i++) {
-        number[PHASES + i] = sum[i];
-    }
-    EQP_CHECK(eqp_meet(t->domain->comm, code, 0, NULL, PHASES + nsums, number));
-    memcpy(any, number, PHASES * sizeof *any);
-    for (int i = 0; i < nsums; i++) {
-        sum[i] = number[PHASES + i];
+    for (t->phase = from; t->phase < PHASES; t->phase++) {
+        EQP_CHECK(list_phase(t));
     }
     return EQP_OK;
 }
 
-/* Carries out listed operations up to the first phase that changes anything; *from is the next phase. */
-static int carry_out(topology *t, int *from, const int64_t *first, const double *any, bool *changed)
+/* The meeting of a step. Counts are whole numbers that a double holds exactly. */
+static int sum_up(const topology *t, int code, int nsums, double *sum, dd_topology_counts *counts, double area[9])
 {
-    for (*changed = false; *from < PHASES && !*changed; ++*from) {
-        const int p = *from;
-        dd_transact_counts counts = {.done = 0};
-        if (any[p] > 0) {
-            EQP_CHECK(dd_transact(t->domain, first[p + 1] - first[p], t->n > 0 ? t->wanted + first[p] : NULL, ROUNDS,
-                                  run, t, &counts, t->message));
-            t->own.lost += counts.lost;
-            *changed = counts.done > 0;
-        }
-    }
-    return EQP_OK;
-}
-
-/* Counts are whole numbers that a double holds exactly. */
-static int sum_up(const topology *t, dd_topology_counts *counts, double area[9])
-{
-    enum { CREATED = DD_TOPOLOGY_KINDS, DELETED, AREA };
-    double sum[AREA + 9] = {[CREATED] = (double)t->own.created, [DELETED] = (double)t->own.deleted};
+    enum { CREATED = DD_TOPOLOGY_KINDS, DELETED, LOST, AREA, ALL = AREA + 9 };
+    double all[EQP_MEET_SUMS] = {
+        [CREATED] = (double)t->own.created, [DELETED] = (double)t->own.deleted, [LOST] = (double)t->own.lost};
 
     for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
-        sum[k] = (double)t->own.done[k];
+        all[k] = (double)t->own.done[k];
     }
-    memcpy(sum + AREA, t->area, sizeof t->area);
-    EQP_CHECK(eqp_sum_double(t->domain->comm, AREA + 9, sum));
+    memcpy(all + AREA, t->area, sizeof t->area);
+    memcpy(all + ALL, sum, (size_t)nsums * sizeof *sum);
+    EQP_CHECK(eqp_meet(t->domain->comm, code, 0, NULL, ALL + nsums, all));
     for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
-        counts->done[k] = (int64_t)sum[k];
+        counts->done[k] = (int64_t)all[k];
     }
-    counts->created = (int64_t)sum[CREATED];
-    counts->deleted = (int64_t)sum[DELETED];
-    memcpy(area, sum + AREA, sizeof t->area);
+    counts->created = (int64_t)all[CREATED];
+    counts->deleted = (int64_t)all[DELETED];
+    counts->lost = (int64_t)all[LOST];
+    memcpy(area, all + AREA, sizeof t->area);
+    memcpy(sum, all + ALL, (size_t)nsums * sizeof *sum);
     return EQP_OK;
 }
 
@@ -299,26 +276,21 @@ int dd_topology_step(dd_domain *domain, int code, const dd_rules *rules, const d
                      int64_t step, const dd_closes *closes, int nsums, double *sum, dd_topology_counts *counts,
                      double area[9], eqp_message *message)
 {
-    topology t = {.domain = domain,
-                  .rules = rules,
-                  .mover = mover,
-                  .split = split,
-                  .step = (uint64_t)step,
-                  .closes = closes,
-                  .message = message};
-    int64_t first[PHASES + 1] = {0};
-    double any[PHASES];
-    bool ever = false, changed = true;
+    topology t = {
+        .domain = domain, .rules = rules, .mover = mover, .split = split, .step = (uint64_t)step, .closes = closes};
+    dd_transact_counts made = {.changed = true, .phase = -1};
+    int64_t done = 0;
 
-    for (int from = 0; from < PHASES && changed; nsums = 0) {
-        EQP_TRY(look(&t, code, from, first, any, nsums, sum));
-        EQP_TRY(carry_out(&t, &from, first, any, &changed));
-        ever = ever || changed;
+    while (made.changed && made.phase + 1 < PHASES) {
+        code = look(&t, code, made.phase + 1);
+        code = dd_transact(domain, code, t.n, t.wanted, ROUNDS, run, &t, &made, message);
+        t.own.lost += made.lost;
     }
-    *counts = (dd_topology_counts){.lost = t.own.lost};
-    memset(area, 0, sizeof t.area);
-    EQP_TRY(ever ? sum_up(&t, counts, area) : EQP_OK);
-    if (ever) {
+    EQP_TRY(sum_up(&t, code, nsums, sum, counts, area));
+    for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
+        done += counts->done[k];
+    }
+    if (done > 0) {
         dd_network_sort(&domain->network);
     }
 done:

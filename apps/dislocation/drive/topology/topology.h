@@ -41,30 +41,32 @@ typedef struct dd_operation {
     uint64_t key;                    /* random bits; the smallest goes ahead */
     dd_tag base[DD_OPERATION_BASES]; /* distinct nodes, in the operation's order; it runs at the home of base[0] */
     int home[DD_OPERATION_BASES];    /* their homes */
-    int kind;
-    int nbase;       /* 1 to 4 */
-    int nnew;        /* new tags that it may use, 0 to DD_PATCH_NEW */
-    bool neighbours; /* the base nodes are followed by all of their neighbours, in the order of arms */
+    int kind, phase;                 /* phase: 0 to 255; all of a phase precede those of the next one */
+    int nbase;                       /* 1 to 4 */
+    int nnew;                        /* new tags that it may use, 0 to DD_PATCH_NEW */
+    bool neighbours;                 /* the base nodes are followed by all of their neighbours, in the order of arms */
 } dd_operation;
 
 /* Runs an operation. *done: false at first; if it stays false the patch is discarded. Arms need no homes. An error ends
  * the transaction on all ranks with this code. */
 typedef int (*dd_operation_fn)(const dd_operation *operation, dd_patch *patch, void *context, bool *done);
 
-/* Over all ranks; an operation that several ranks propose counts once. */
 typedef struct dd_transact_counts {
-    int64_t done; /* that changed something */
-    int64_t lost; /* to other operations, in all rounds */
+    bool changed; /* true if an operation of any rank has changed something, or has lost in all rounds */
+    int phase;    /* the last phase that was carried out, the same on all ranks; -1: there are no operations */
+    int64_t lost; /* operations of this rank that lost to other operations in all rounds */
 } dd_transact_counts;
 
-/* In each round every operation that has all of its nodes is carried out; the rest compete again in the next round, on
- * the changed network. New nodes live where their operation ran. New tags go to operations by key, and next_tag moves
- * past all reserved ones, used or not. The order of the network's nodes changes; homes of other nodes do not. wanted:
- * [n] (borrowed), all that this rank knows of, including those that run elsewhere. rounds: at most; >= 1, the same on
- * all ranks. counts: unchanged on error. EQP_OK, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW (no tags left, a patch that is too
- * large), EQP_ERR_INTERNAL (an arm to a missing node), or an operation's code; after an error the domain may only be
- * freed. Collective; the same code on all ranks. */
-int dd_transact(dd_domain *domain, int64_t n, const dd_operation *wanted, int rounds, dd_operation_fn run,
+/* Carries out the first phase, or later ones as long as nothing changes. An operation that several ranks propose is
+ * carried out once. In each round every operation that has all of its nodes is carried out; the rest compete again in
+ * the next round, on the changed network. New nodes live where their operation ran. New tags go to operations by key,
+ * and next_tag moves past all reserved ones, used or not. The order of the network's nodes changes; homes of other
+ * nodes do not. wanted: [n] (borrowed), all that this rank knows of, including those that run elsewhere. rounds: at
+ * most; >= 1, the same on all ranks. message: set on a rank at fault. EQP_OK, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW (no tags
+ * left, a patch that is too large), EQP_ERR_INTERNAL (an arm to a missing node), or an operation's code; after an error
+ * the domain may only be freed. Collective, without a blocking call: the code may be this rank's alone and must go to
+ * its next collective call; counts are set in any case. */
+int dd_transact(dd_domain *domain, int code, int64_t n, const dd_operation *wanted, int rounds, dd_operation_fn run,
                 void *context, dd_transact_counts *counts, eqp_message *message);
 
 /* ---- All changes of a step. */
@@ -96,9 +98,10 @@ dd_mover dd_topology_mover(const dd_mobility *mobility, const dd_medium *medium,
  * and velocities, and the arms' forces, which must belong to these positions; recompute forces afterwards. If anything
  * was done nodes are sorted by tag, else they keep their places. split: true if nodes may split in this step, the same
  * on all ranks. step: its number, the same on all ranks. closes: candidates for collisions, from dd_close_find() for
- * this network (borrowed). sum: [nsums] of this rank, then of all ranks; nsums <= EQP_MEET_SUMS - 5. counts: unchanged
+ * this network (borrowed). sum: [nsums] of this rank, then of all ranks; nsums <= EQP_MEET_SUMS - 18. counts: unchanged
  * on error. area: swept by the operations of all ranks, see dd_slip_end(); the same for any ranks up to rounding.
- * Errors as of dd_transact(). Collective: without candidates the ranks meet once. */
+ * message: set on a rank at fault. Errors as of dd_transact(), the same on all ranks. Collective: the ranks meet once,
+ * at the end. */
 int dd_topology_step(dd_domain *domain, int code, const dd_rules *rules, const dd_mover *mover, bool split,
                      int64_t step, const dd_closes *closes, int nsums, double *sum, dd_topology_counts *counts,
                      double area[9], eqp_message *message);

@@ -6,6 +6,10 @@
 
 enum { ENTRY_WAITING, ENTRY_GONE, ENTRY_LOST, ENTRY_IDLE, ENTRY_DONE };
 
+/* What a round tells all ranks, as the largest number of any rank: entries that have lost, else entries that are done,
+ * else the next phase, as its distance from PHASES_END; 0: no more entries. */
+enum { PHASES_END = 1 << 8, TOLD_DONE = PHASES_END << 1, TOLD_LOST = TOLD_DONE << 1 };
+
 /* An operation that this rank runs if it gets its nodes. */
 typedef struct contender {
     dd_operation operation;
@@ -27,7 +31,10 @@ typedef struct transaction {
     eqp_message message;
     contender *entry; /* [n] owned, in the order of by_priority() */
     int64_t n;
-    member *member; /* [nmembers] owned, by entry and place in the patch */
+    int64_t begin, end; /* the present phase's entries */
+    int64_t tickets;    /* > 0: some rank asks for new tags */
+    int64_t reserved;   /* new tags of all ranks */
+    member *member;     /* [nmembers] owned, by entry and place in the patch */
     int64_t nmembers, member_room;
 } transaction;
 
@@ -36,6 +43,9 @@ static int by_priority(const void *left, const void *right)
 {
     const dd_operation *a = left, *b = right;
 
+    if (a->phase != b->phase) {
+        return a->phase - b->phase;
+    }
     if (a->key != b->key) {
         return a->key < b->key ? -1 : 1;
     }
@@ -54,15 +64,18 @@ static int add_member(transaction *t, int64_t entry, int64_t order, dd_tag tag, 
     return EQP_OK;
 }
 
-/* Delivers questions, lets their receivers answer, and reads the answers. Collective. */
+/* Delivers questions, lets their receivers answer, and reads the answers. asked, answered: numbers that travel along,
+ * as of dd_outbox_deliver_own(). Collective; returns this rank's code, or one of all ranks. */
 static int consult(transaction *t, dd_outbox *out, int (*answer)(transaction *t, dd_inbox *in, dd_outbox *out),
-                   int (*read)(void *t, dd_inbox *in))
+                   int (*read)(transaction *t, dd_inbox *in), int64_t *asked, int64_t *answered)
 {
-    DD_FREED_BY(dd_inbox_free) dd_inbox asked = {0};
+    DD_FREED_BY(dd_inbox_free) dd_inbox questions = {0};
+    DD_FREED_BY(dd_inbox_free) dd_inbox answers = {0};
+    int code = dd_outbox_deliver_own(t->domain->comm, out, asked, &questions);
 
-    EQP_CHECK(dd_outbox_deliver(t->domain->comm, out, &asked));
-    dd_outbox_fail(out, answer(t, &asked, out));
-    return dd_outbox_pass(t->domain->comm, out, read, t);
+    dd_outbox_fail(out, code == EQP_OK ? answer(t, &questions, out) : code);
+    code = dd_outbox_deliver_own(t->domain->comm, out, answered, &answers);
+    return code == EQP_OK ? read(t, &answers) : code;
 }
 
 typedef struct question {
@@ -92,10 +105,8 @@ static int answer_all(transaction *t, dd_inbox *in, dd_outbox *out)
     return EQP_OK;
 }
 
-static int read_answers(void *user, dd_inbox *in)
+static int read_answers(transaction *t, dd_inbox *in)
 {
-    transaction *t = user;
-
     for (const answer *given; (given = dd_inbox_next(in, sizeof *given)) != NULL;) {
         if (given->narms < 0) {
             t->entry[given->entry].state = ENTRY_GONE;
@@ -110,11 +121,11 @@ static int read_answers(void *user, dd_inbox *in)
 }
 
 /* Asks which base nodes still exist, and for the tags of their neighbours. */
-static int ask(transaction *t)
+static int ask(transaction *t, int code)
 {
-    dd_outbox out = {0};
+    dd_outbox out = {.code = code};
 
-    for (int64_t i = 0; i < t->n; i++) {
+    for (int64_t i = t->begin; i < t->end; i++) {
         const dd_operation *operation = &t->entry[i].operation;
         for (int b = 0; b < operation->nbase && t->entry[i].state == ENTRY_WAITING; b++) {
             const question one = {i, operation->base[b], b, t->domain->rank, operation->neighbours};
@@ -122,7 +133,7 @@ static int ask(transaction *t)
             dd_outbox_fail(&out, add_member(t, i, b, operation->base[b], operation->home[b]));
         }
     }
-    return consult(t, &out, answer_all, read_answers);
+    return consult(t, &out, answer_all, read_answers, NULL, NULL);
 }
 
 /* Sorts members by patch, each node once in each; drops members of operations that are gone. */
@@ -186,10 +197,8 @@ static int judge(transaction *t, dd_inbox *in, dd_outbox *out)
     return EQP_OK;
 }
 
-static int read_verdicts(void *user, dd_inbox *in)
+static int read_verdicts(transaction *t, dd_inbox *in)
 {
-    transaction *t = user;
-
     for (const verdict *given; (given = dd_inbox_next(in, sizeof *given)) != NULL;) {
         member *of = &t->member[given->member];
         if (given->granted) {
@@ -203,21 +212,24 @@ static int read_verdicts(void *user, dd_inbox *in)
 }
 
 /* Claims all members: an entry either gets all of its nodes or is marked as lost. Collective. */
-static int contend(transaction *t)
+static int contend(transaction *t, int code)
 {
-    dd_outbox out = {0};
+    dd_outbox out = {.code = code};
 
+    t->tickets = 0;
+    for (int64_t i = t->begin; i < t->end; i++) {
+        t->tickets += t->entry[i].state == ENTRY_WAITING && t->entry[i].operation.nnew > 0;
+    }
     for (int64_t i = 0; i < t->nmembers; i++) {
         const member *of = &t->member[i];
         const claim wanted = {t->entry[of->entry].operation, of->tag, i, t->domain->rank};
         dd_outbox_add(&out, of->home, &wanted, sizeof wanted);
     }
-    return consult(t, &out, judge, read_verdicts);
+    return consult(t, &out, judge, read_verdicts, &t->tickets, NULL);
 }
 
-static int read_operations(void *user, dd_inbox *in)
+static int read_operations(transaction *t, dd_inbox *in)
 {
-    transaction *t = user;
     const int64_t n = in->n * (int64_t)sizeof *in->word / (int64_t)sizeof(dd_operation);
 
     EQP_CHECK(eqp_array_create(&t->entry, n, sizeof *t->entry));
@@ -233,14 +245,20 @@ static int read_operations(void *user, dd_inbox *in)
     return EQP_OK;
 }
 
-static int collect(transaction *t, int64_t n, const dd_operation *wanted)
+/* *told: the first phase, as after a round. */
+static int collect(transaction *t, int code, int64_t n, const dd_operation *wanted, int64_t *told)
 {
-    dd_outbox out = {0};
+    DD_FREED_BY(dd_inbox_free) dd_inbox in = {0};
+    dd_outbox out = {.code = code};
 
+    *told = 0;
     for (int64_t i = 0; i < n; i++) {
+        const int64_t left = PHASES_END - wanted[i].phase;
+        *told = left > *told ? left : *told;
         dd_outbox_add(&out, wanted[i].home[0], &wanted[i], sizeof wanted[i]);
     }
-    return dd_outbox_pass(t->domain->comm, &out, read_operations, t);
+    EQP_CHECK(dd_outbox_deliver_own(t->domain->comm, &out, told, &in));
+    return read_operations(t, &in);
 }
 
 typedef struct ticket {
@@ -255,40 +273,55 @@ static dd_tag tag_behind(dd_tag tag, int64_t number)
     return DD_TAG(DD_TAG_DOMAIN(tag) + index / INDEX_END, index % INDEX_END);
 }
 
-static int tickets_of(const transaction *t, int64_t *n, ticket **mine)
+typedef struct reservation {
+    int64_t entry, before; /* tags reserved before it */
+} reservation;
+
+/* Reserves new tags by key; all tickets come to one rank. */
+static int reserve_tags(transaction *t, dd_inbox *in, dd_outbox *out)
 {
-    EQP_CHECK(eqp_array_create(mine, t->n, sizeof **mine));
-    for (int64_t i = 0; i < t->n; i++) {
-        if (t->entry[i].state == ENTRY_WAITING && t->entry[i].operation.nnew > 0) {
-            (*mine)[(*n)++] = (ticket){t->entry[i].operation, i, t->domain->rank};
-        }
+    const int64_t n = in->n * (int64_t)sizeof *in->word / (int64_t)sizeof(ticket);
+    ticket *tickets = dd_inbox_next(in, (size_t)n * sizeof *tickets);
+
+    dd_sort(tickets, n, sizeof *tickets, by_priority);
+    for (int64_t i = 0; i < n; i++) {
+        const reservation one = {tickets[i].entry, t->reserved};
+        dd_outbox_add(out, (int)tickets[i].rank, &one, sizeof one);
+        t->reserved += tickets[i].operation.nnew;
+    }
+    if (DD_TAG_DOMAIN(tag_behind(t->domain->next_tag, t->reserved)) >= INDEX_END) {
+        eqp_message_set(&t->message, "no tags are left for new nodes");
+        return t->fault = EQP_ERR_OVERFLOW;
     }
     return EQP_OK;
 }
 
-/* Assigns new tags by key, with the same count on all ranks. */
-static int number(transaction *t)
+static int read_reservations(transaction *t, dd_inbox *in)
 {
-    DD_FREED ticket *mine = NULL;
-    DD_FREED ticket *all = NULL;
-    int64_t n = 0, total = 0, reserved = 0;
-
-    EQP_CHECK(eqp_agree(t->domain->comm, tickets_of(t, &n, &mine), NULL));
-    EQP_CHECK(eqp_gather_records(t->domain->comm, sizeof *mine, n, mine, &total, &all));
-    dd_sort(all, total, sizeof *all, by_priority);
-    for (int64_t i = 0; i < total; i++) {
-        if (all[i].rank == t->domain->rank) {
-            t->entry[all[i].entry].new_tag = tag_behind(t->domain->next_tag, reserved);
-        }
-        reserved += all[i].operation.nnew;
+    for (const reservation *one; (one = dd_inbox_next(in, sizeof *one)) != NULL;) {
+        t->entry[one->entry].new_tag = tag_behind(t->domain->next_tag, one->before);
     }
-    const dd_tag next = tag_behind(t->domain->next_tag, reserved);
-    if (DD_TAG_DOMAIN(next) >= INDEX_END) {
-        eqp_message_set(&t->message, "no tags are left for new nodes");
-        return t->fault = EQP_ERR_OVERFLOW;
-    }
-    t->domain->next_tag = next;
     return EQP_OK;
+}
+
+/* Assigns new tags by key. */
+static int number(transaction *t, int code)
+{
+    dd_outbox out = {.code = code};
+
+    if (t->tickets <= 0) { /* on all ranks */
+        return code;
+    }
+    for (int64_t i = t->begin; i < t->end; i++) {
+        const ticket one = {t->entry[i].operation, i, t->domain->rank};
+        if (t->entry[i].state == ENTRY_WAITING && one.operation.nnew > 0) {
+            dd_outbox_add(&out, 0, &one, sizeof one);
+        }
+    }
+    t->reserved = 0;
+    code = consult(t, &out, reserve_tags, read_reservations, NULL, &t->reserved);
+    t->domain->next_tag = tag_behind(t->domain->next_tag, t->reserved > 0 ? t->reserved : 0);
+    return code;
 }
 
 /* Label of new nodes, so that a late map moves them with the nodes they were made of. */
@@ -385,9 +418,8 @@ static int run_one(transaction *t, contender *of, dd_operation_fn run, void *con
     return code;
 }
 
-static int apply_results(void *user, dd_inbox *in)
+static int apply_results(dd_domain *domain, dd_inbox *in)
 {
-    dd_domain *domain = user;
     dd_network *network = &domain->network;
 
     for (const result *told; (told = dd_inbox_next(in, sizeof *told)) != NULL;) {
@@ -412,62 +444,51 @@ static int apply_results(void *user, dd_inbox *in)
     return EQP_OK;
 }
 
-/* Runs the operations that go ahead and sends the results home. */
-static int carry_out(transaction *t, dd_operation_fn run, void *context)
+/* What this rank tells of the round. */
+static int64_t news_of(const transaction *t)
 {
+    const int64_t left = t->end < t->n ? PHASES_END - t->entry[t->end].operation.phase : 0;
+    bool done = false, lost = false;
+
+    for (int64_t i = t->begin; i < t->end; i++) {
+        done = done || t->entry[i].state == ENTRY_DONE;
+        lost = lost || t->entry[i].state == ENTRY_LOST;
+    }
+    return left + (done ? TOLD_DONE : 0) + (lost ? TOLD_LOST : 0);
+}
+
+/* Runs the operations that go ahead and sends the results home. */
+static int carry_out(transaction *t, int code, dd_operation_fn run, void *context, int64_t *told)
+{
+    DD_FREED_BY(dd_inbox_free) dd_inbox in = {0};
     DD_FREED dd_patch *patch = NULL;
     dd_outbox out = {0};
-    int code = eqp_array_create(&patch, 1, sizeof *patch);
 
-    for (int64_t i = 0; code == EQP_OK && i < t->n; i++) {
+    code = code == EQP_OK ? eqp_array_create(&patch, 1, sizeof *patch) : code;
+    for (int64_t i = t->begin; code == EQP_OK && i < t->end; i++) {
         if (t->entry[i].state == ENTRY_WAITING) {
             code = run_one(t, &t->entry[i], run, context, patch, &out);
         }
     }
+    *told = news_of(t);
     dd_outbox_fail(&out, code);
-    return dd_outbox_pass(t->domain->comm, &out, apply_results, t->domain);
+    EQP_CHECK(dd_outbox_deliver_own(t->domain->comm, &out, told, &in));
+    return apply_results(t->domain, &in);
 }
 
-static int count(const transaction *t, dd_transact_counts *counts)
+static int contend_once(transaction *t, int code, dd_operation_fn run, void *context, int64_t *told)
 {
-    int64_t number[2] = {0, 0};
-
-    for (int64_t i = 0; i < t->n; i++) {
-        number[0] += t->entry[i].state == ENTRY_DONE;
-        number[1] += t->entry[i].state == ENTRY_LOST;
-    }
-    EQP_CHECK(eqp_sum_int64(t->domain->comm, 2, number));
-    *counts = (dd_transact_counts){.done = number[0], .lost = number[1]};
-    return EQP_OK;
-}
-
-static int explain(transaction *t, int code, eqp_message *message)
-{
-    const int mine = t->fault == EQP_OK ? EQP_ERR_REMOTE : t->fault;
-
-    if (code == EQP_OK || code == EQP_ERR_MPI || eqp_agree(t->domain->comm, mine, &t->message) == EQP_ERR_REMOTE) {
-        return code;
-    }
-    eqp_message_set(message, "%s", t->message.text);
-    return code;
-}
-
-static int contend_once(transaction *t, dd_operation_fn run, void *context)
-{
-    int code;
-
-    for (int64_t i = 0; i < t->n; i++) {
+    for (int64_t i = t->begin; i < t->end; i++) {
         t->entry[i].first = t->entry[i].n = 0;
         if (t->entry[i].state == ENTRY_LOST) {
             t->entry[i].state = ENTRY_WAITING;
         }
     }
-    EQP_TRY(ask(t));
+    code = ask(t, code);
     order_members(t);
-    EQP_TRY(contend(t));
-    EQP_TRY(number(t));
-    EQP_TRY(carry_out(t, run, context));
-done:
+    code = contend(t, code);
+    code = number(t, code);
+    code = carry_out(t, code, run, context, told);
     for (int64_t i = 0; i < t->nmembers; i++) {
         dd_node_free(&t->member[i].node);
     }
@@ -475,24 +496,39 @@ done:
     return code;
 }
 
-int dd_transact(dd_domain *domain, int64_t n, const dd_operation *wanted, int rounds, dd_operation_fn run,
+static void take_phase(transaction *t, int phase)
+{
+    for (t->begin = t->end; t->begin < t->n && t->entry[t->begin].operation.phase < phase; t->begin++) {
+    }
+    for (t->end = t->begin; t->end < t->n && t->entry[t->end].operation.phase == phase; t->end++) {
+    }
+}
+
+int dd_transact(dd_domain *domain, int code, int64_t n, const dd_operation *wanted, int rounds, dd_operation_fn run,
                 void *context, dd_transact_counts *counts, eqp_message *message)
 {
     transaction t = {.domain = domain, .message = {""}};
-    dd_transact_counts made = {.lost = 1};
-    int code = collect(&t, n, wanted);
+    dd_transact_counts made = {.phase = -1};
+    int64_t told = 0;
 
-    for (int r = 0; r < rounds && made.lost > 0 && code == EQP_OK; r++) {
-        code = contend_once(&t, run, context);
-        if (code == EQP_OK) {
-            code = count(&t, &made);
-        }
+    code = collect(&t, code, n, wanted, &told);
+    while (told > 0 && told < TOLD_DONE) {
+        int r = 0;
+        made.phase = PHASES_END - (int)told;
+        take_phase(&t, made.phase);
+        do {
+            code = contend_once(&t, code, run, context, &told);
+        } while (told >= TOLD_LOST && ++r < rounds);
     }
-    code = explain(&t, code, message);
+    made.changed = told >= TOLD_DONE;
+    for (int64_t i = 0; i < t.n; i++) {
+        made.lost += t.entry[i].state == ENTRY_LOST;
+    }
+    if (t.fault != EQP_OK) {
+        *message = t.message;
+    }
     free(t.member);
     free(t.entry);
-    if (code == EQP_OK) {
-        *counts = made;
-    }
+    *counts = made;
     return code;
 }
