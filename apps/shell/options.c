@@ -24,8 +24,10 @@ static int read_int(const app_option *option, const char *text, int64_t *value, 
     int64_t low = any ? INT64_MIN : option->int_low;
     int64_t high = any || option->int_high < low ? INT64_MAX : option->int_high;
 
-    if (option->choices != NULL && strcmp(text, option->choices) == 0) {
-        *value = low - 1;
+    int word;
+
+    if (option->choices != NULL && eqp_read_choice(text, option->choices, &word, NULL) == EQP_OK) {
+        *value = low - 1 - word;
         return EQP_OK;
     }
     return eqp_read_int(text, low, high, value, message);

@@ -51,7 +51,7 @@ typedef struct app_option {
     int64_t int_low, int_high; /* INT: both inclusive; both 0: any number; int_high < int_low: no upper limit */
     double real_low, real_high; /* REAL: both 0 and !open_low: any finite number; INFINITY: no upper limit */
     bool open_low;              /* REAL: real_low itself is refused; then real_high 0 means no upper limit */
-    const char *choices;        /* CHOICE: words separated by '|'; INT: a word for int_low - 1, or NULL */
+    const char *choices;        /* CHOICE: words separated by '|'; INT: words for int_low - 1, int_low - 2, ... */
 } app_option;
 
 /* A row: name, argument, suffix of the type, struct of values and its member, help; then limits, default and choices by

@@ -20,7 +20,7 @@ struct eqp_node {
     MPI_Comm comm; /* borrowed */
     MPI_Comm near; /* this node's ranks */
     eqp_node_shape shape;
-    int *of, *first, *member; /* of the shape */
+    int *of, *place, *first, *member; /* of the shape */
     window meetings, memory;
 };
 
@@ -83,6 +83,9 @@ static void number(eqp_node *node, int rank, int nranks, const int *leader)
     }
     memmove(node->first, node->first + 1, (size_t)n * sizeof *node->first);
     node->first[n] = nranks;
+    for (int i = 0; i < nranks; i++) {
+        node->place[node->member[i]] = i - node->first[node->of[node->member[i]]];
+    }
     node->shape.nnodes = n;
     node->shape.node = node->of[rank];
 }
@@ -90,13 +93,14 @@ static void number(eqp_node *node, int rank, int nranks, const int *leader)
 static int fill(eqp_node *node, int rank, int nranks, int most)
 {
     int *leader = NULL;
-    int code = EQP__ARRAYS(EQP__ARRAY(leader, nranks), EQP__ARRAY(node->of, nranks), EQP__ARRAY(node->member, nranks),
-                           EQP__ARRAY(node->first, nranks + 1));
+    int code = EQP__ARRAYS(EQP__ARRAY(leader, nranks), EQP__ARRAY(node->of, nranks), EQP__ARRAY(node->place, nranks),
+                           EQP__ARRAY(node->member, nranks), EQP__ARRAY(node->first, nranks + 1));
 
     EQP_TRY(eqp_agree(node->comm, code, NULL));
     EQP_TRY(split(node, rank, most, leader));
     number(node, rank, nranks, leader);
     node->shape.of = node->of;
+    node->shape.place = node->place;
     node->shape.first = node->first;
     node->shape.member = node->member;
     code = open_window(node, sizeof(eqp__meeting), &node->meetings);
@@ -138,7 +142,7 @@ void eqp_node_free(eqp_node *node)
         if (node->near != MPI_COMM_NULL) {
             (void)MPI_Comm_free(&node->near);
         }
-        EQP__FREE(node->of, node->first, node->member, node);
+        EQP__FREE(node->of, node->place, node->first, node->member, node);
     }
 }
 

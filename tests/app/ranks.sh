@@ -30,7 +30,7 @@ split='--sample-rate 0.05 --imbalance-tol 0.0005'
 while read -r scene steps ranks exchange words; do
     name="$scene-$steps-$ranks-${exchange//\//_}-${words//[ \/]/_}"
     way=(--exchange "$exchange")
-    [ "$exchange" != node ] || way=(--node auto)
+    [[ $exchange != node-* ]] || way=(--node "${exchange#node-}")
     # shellcheck disable=SC2086 # a list of words
     go "$ranks" "$scene" "$steps" "$name" "${way[@]}" --balance $words
     tolerance=1e-9
@@ -45,21 +45,22 @@ clusters 0 7 log+node/4 interaction $split
 clusters 10 3 two-stage count --rebalance never
 clusters 10 7 direct interaction --rebalance never $split
 clusters 10 7 direct+broadcast/2+node/8 tiles:aspect=20 --rebalance 4 $split
-clusters 10 3 log sfc --rebalance 4
 clusters 10 7 direct sfc:split,even=step --rebalance 3 --imbalance-tol 0.0005
 clusters 10 3 two-stage feedback --rebalance 2
 clusters 10 7 direct interaction --rebalance 4 --sample-strategy adaptive
 clusters 10 3 log+node/4 interaction --rebalance 4 --sample-strategy random
-clusters 0 7 node interaction $split
-clusters 10 7 node interaction --rebalance 4 $split
-clusters 10 3 node sfc --rebalance 1
+clusters 0 7 node-3 interaction $split
+clusters 10 7 node-auto interaction --rebalance 4 $split
+clusters 10 7 node-2 interaction --rebalance 4 $split
+clusters 10 7 node-3 sfc --rebalance 1
 disks 10 7 direct interaction --rebalance 4
-disks 10 7 node rcb --rebalance 2
+disks 10 7 node-4 rcb --rebalance 2
 disks 10 3 direct+broadcast/4 rcb --rebalance never
 cutoff 0 7 two-stage tiles $split
 cutoff 10 7 direct interaction --rebalance 4 $split
 cutoff 10 3 log jagged:columns=2 --rebalance 4
-cutoff 10 2 node tiles --rebalance 4 $split
+cutoff 10 2 node-auto tiles --rebalance 4 $split
+cutoff 10 7 node-4 tiles --rebalance 4 $split
 pairs 0 7 direct tiles --group-size 32 $split
 pairs 10 3 two-stage none
 END
@@ -84,7 +85,7 @@ def ranks(name):
 
 ghosts = {}
 names = sorted(os.path.dirname(path) for path in glob.glob("*-*-*-*/report.json"))
-assert len(names) == 25, names
+assert len(names) == 26, names
 for name in names:
     scene, number, nranks = name.split("-")[:3]
     one, many = steps(f"{scene}-{number}"), steps(name)
@@ -98,8 +99,10 @@ for name in names:
         assert sent == received, (name, what, sent, received)
     if "--imbalance-tol" in name and nranks == "7":
         assert many[0]["split_owners"] > 0, f"{name}: no group is shared"
-    if "-node-" in name:
+    if "-node-auto-" in name:
         assert all(step["ghosts_total"] == 0 for step in many), f"{name}: ghosts on one node"
+    elif "-node-" in name:
+        assert many[0]["ghosts_total"] > 0, f"{name}: no ghosts between nodes"
     elif number == "0" and "interaction" in name:  # ghosts do not depend on the plan
         assert ghosts.setdefault(scene, many[0]["ghosts_total"]) == many[0]["ghosts_total"], name
 # If no cell is accepted, every particle interacts with every other one.

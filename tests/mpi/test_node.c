@@ -21,6 +21,7 @@ static void check_shape(MPI_Comm comm, const eqp_node_shape *shape, int limit)
         CHECK(k == 0 || shape->member[first] > shape->member[shape->first[k - 1]]);
         for (int i = first; i < first + n; i++) {
             CHECK_EQUAL(shape->of[shape->member[i]], k);
+            CHECK_EQUAL(shape->place[shape->member[i]], i - first);
             CHECK(i == first || shape->member[i] > shape->member[i - 1]);
         }
     }

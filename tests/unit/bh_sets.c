@@ -214,7 +214,7 @@ static bh_cell *gather_branches(int nranks, const bh_part *parts, int64_t nbranc
     int64_t n = 0;
     assert_true(branch != NULL && bytes != NULL && size % 8 == 0);
     for (int r = 0; r < nranks; r++) {
-        bh_branches_pack(&parts[r].tree, bytes + (size_t)n * size);
+        bh_branches_pack(&parts[r].tree, parts[r].tree.nbranches, parts[r].tree.cell, bytes + (size_t)n * size);
         n += parts[r].tree.nbranches;
     }
     assert_int_equal(bh_branches_unpack(&parts[0].tree, n, bytes, branch), EQP_OK);

@@ -385,7 +385,7 @@ TEST(branches_travel_whole_or_not_at_all)
             HEAP unsigned char *bytes = malloc((size_t)tree->nbranches * size);
             assert_true(read != NULL && bytes != NULL && tree->nbranches > 1);
             assert_int_equal(size, bare ? 16 : 96);
-            bh_branches_pack(tree, bytes);
+            bh_branches_pack(tree, tree->nbranches, tree->cell, bytes);
             assert_ok(bh_branches_unpack(tree, tree->nbranches, bytes, read));
             for (int64_t b = 0; b < tree->nbranches; b++) {
                 const bh_cell *cell = &tree->cell[b];
@@ -399,7 +399,7 @@ TEST(branches_travel_whole_or_not_at_all)
                 memcpy(bytes, &wrong[i], 8);
                 assert_int_equal(bh_branches_unpack(tree, 1, bytes, read), EQP_ERR_FORMAT);
             }
-            bh_branches_pack(tree, bytes);
+            bh_branches_pack(tree, tree->nbranches, tree->cell, bytes);
             bytes[12] = (unsigned char)((bytes[12] & 0xf0) | (tree->cell[0].nchild > 0 ? 0 : 2)); /* leaf or not */
             assert_int_equal(bh_branches_unpack(tree, 1, bytes, read), EQP_ERR_FORMAT);
         }

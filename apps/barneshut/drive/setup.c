@@ -271,11 +271,11 @@ static int join_neighbours(bh_simulation *sim)
     eqp_node *node = NULL;
     int code;
 
-    if (s->node == 1 || sim->domain.nranks == 1 || sim->stealing != NULL || !s->run.exchange_auto) {
+    if (s->node < 0 || s->node == 1 || sim->domain.nranks == 1 || sim->stealing != NULL || !s->run.exchange_auto) {
         return EQP_OK;
     }
-    code = eqp_node_create(sim->comm, 0, &node);
-    if (code == EQP_OK && eqp_node_view(node)->nnodes == 1) {
+    code = eqp_node_create(sim->comm, (int)s->node, &node);
+    if (code == EQP_OK && eqp_node_view(node)->nnodes < sim->domain.nranks) {
         code = bh_neighbours_join(&sim->domain, node);
     } else {
         eqp_node_free(node);

@@ -237,8 +237,8 @@ bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *c
 
 int bh__families_reserve(bh_tree *tree, int64_t nfamilies)
 {
-    if (tree->shared) {
-        return bh__slot_reserve(nfamilies, tree->begin.families, tree->end.families, &tree->lacks.families);
+    if (tree->shared.common != NULL) {
+        return bh__shared_reserve(tree, (bh_room){.families = nfamilies});
     }
     if (nfamilies <= tree->family_capacity) {
         return EQP_OK;
@@ -325,6 +325,7 @@ void bh__family_renew(bh_tree *tree, int64_t parent, int64_t number)
         family->below[k] = child->family;
     } else {
         family->first[k] = (int32_t)child->first;
-        family->absent &= (uint8_t) ~(1u << k);
+        /* Another rank of the node may graft a sibling meanwhile. */
+        (void)__atomic_fetch_and(&family->absent, (uint8_t) ~(1u << k), __ATOMIC_RELAXED);
     }
 }

@@ -157,7 +157,7 @@ static double larger(double a, double b)
 static bool frame_mixed(const bh_kernel_row *row, const bh_tree *tree, double G, double eps, double cutoff,
                         const bh_targets *targets, bh_frame *frame)
 {
-    const bool rooted = tree->root >= 0 && (tree->shared || tree->root < tree->ncells);
+    const bool rooted = tree->root >= 0 && (tree->shared.common != NULL || tree->root < tree->ncells);
     const double side = tree->box.side, mass = rooted ? tree->cell[tree->root].moments.mass : 1;
     double lo[3], hi[3], reach = 0, reciprocal;
 

@@ -48,7 +48,7 @@ static int add_group(group_maker *maker, int64_t first, int64_t count, int64_t p
     EQP_CHECK(part > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
     EQP_CHECK(eqp_array_reserve(&maker->group, &maker->capacity, maker->n + 1, sizeof(*maker->group)));
     const bh_sources *s = &maker->tree->sources;
-    const int64_t at = maker->tree->begin.particles + first;
+    const int64_t at = maker->tree->shared.begin.particles + first;
     bh_group group = {.key = maker->key[first], .part = (int32_t)part, .count = (int32_t)count, .first = first};
     bh_group_bounds(count, s->x + at, s->y + at, s->z + at, group.lo, group.hi);
     if (maker->accel != NULL) {
@@ -104,8 +104,9 @@ int bh_groups_make(const bh_tree *tree, const uint64_t *key, int group_size, con
     group_maker maker = {.tree = tree, .key = key, .accel = accel, .group_size = group_size};
     int code = EQP_OK;
     for (int64_t b = 0; b < tree->nbranches && code == EQP_OK; b++) {
-        const bh_cell *cell = &tree->cell[tree->begin.cells + b];
-        code = add_groups_below(&maker, (key_cell){cell->first - tree->begin.particles, cell->count, cell->level});
+        const bh_cell *cell = &tree->cell[tree->shared.begin.cells + b];
+        code =
+            add_groups_below(&maker, (key_cell){cell->first - tree->shared.begin.particles, cell->count, cell->level});
     }
     if (code != EQP_OK) {
         free(maker.group);

@@ -36,7 +36,7 @@ static inline void bh__centre(const bh_box *box, uint64_t place, int level, doub
 /* At least the number of cells that a walk may open. */
 static inline int64_t bh__cells_reached(const bh_tree *tree)
 {
-    return tree->shared ? tree->nreached : tree->ncells;
+    return tree->shared.common != NULL ? tree->shared.common->cells : tree->ncells;
 }
 
 /* True if the count rule makes a cell a leaf. */
@@ -89,8 +89,14 @@ void bh__family_renew(bh_tree *tree, int64_t parent, int64_t child);
 
 int bh__families_reserve(bh_tree *tree, int64_t nfamilies);
 
-/* Shared arrays have room up to `end` only: lacks gets what n needs from `begin` on. */
-int bh__slot_reserve(int64_t n, int64_t begin, int64_t end, int64_t *lacks);
+/* Shared arrays do not grow: EQP_OK if this rank may use numbers up to these, else EQP_ERR_MEMORY and `lacks`. */
+int bh__shared_reserve(bh_tree *tree, bh_room end);
+
+/* This rank fills its slot again. */
+void bh__shared_reset(bh_tree *tree);
+
+/* Removes all cells and particles. */
+void bh__tree_clear(bh_tree *tree);
 
 /* Bytes of cells and blocks as sent. A block is the number of the opened cell or of the leaf, then records of children
  * or particles; their number and kind follow from the cell. Numbers are in native format: all ranks of a run have the

@@ -35,10 +35,11 @@ typedef struct want {
 struct bh_let {
     const bh_tree *tree; /* borrowed */
     int64_t nstops;
-    stop *stop;      /* [nstops] */
+    stop *stop;             /* [nstops] */
+    int64_t cell0, family0; /* first cell and family below the branches, which the following arrays begin with */
     int32_t *last;   /* [cells] 1 + the last rank that asked for the cell's block; 0: none. Later the block's number */
     int32_t *askers; /* [cells] number of ranks that ask for it */
-    family_mark *mark; /* [families below the branches] */
+    family_mark *mark; /* [families] */
     int asker;         /* the present rank */
     int64_t nwants, capacity;
     want *want; /* [nwants] by asker */
@@ -54,12 +55,13 @@ struct bh_let {
 static int find_stops(bh_let *let)
 {
     const bh_tree *tree = let->tree;
-    int64_t stack[BH_STACK], capacity = 0, branch = 0;
+    const int64_t first = tree->shared.begin.cells;
+    int64_t stack[BH_STACK], capacity = 0, branch = first;
     int place[BH_STACK] = {0}, depth = 0;
     if (tree->root >= 0) {
         stack[depth++] = tree->root;
     }
-    while (depth > 0 && branch < tree->nbranches) {
+    while (depth > 0 && branch < first + tree->nbranches) {
         const int64_t c = stack[--depth];
         const int at = place[depth];
         const bh_cell *cell = &tree->cell[c], *next = &tree->cell[branch];
@@ -99,9 +101,11 @@ int bh_let_create(const bh_tree *tree, bh_let **let)
     int code;
     EQP_TRY(eqp_array_create(&made, 1, sizeof(*made)));
     made->tree = tree;
-    EQP_TRY(eqp_array_create(&made->last, tree->ncells, sizeof(*made->last)));
-    EQP_TRY(eqp_array_create(&made->askers, tree->ncells, sizeof(*made->askers)));
-    EQP_TRY(eqp_array_create(&made->mark, tree->nlocal_families, sizeof(*made->mark)));
+    made->cell0 = tree->shared.begin.cells;
+    made->family0 = tree->shared.begin.families;
+    EQP_TRY(eqp_array_create(&made->last, tree->nlocal_cells - made->cell0, sizeof(*made->last)));
+    EQP_TRY(eqp_array_create(&made->askers, tree->nlocal_cells - made->cell0, sizeof(*made->askers)));
+    EQP_TRY(eqp_array_create(&made->mark, tree->nlocal_families - made->family0, sizeof(*made->mark)));
     EQP_TRY(find_stops(made));
     link_stops(made);
     EQP_TRY(eqp_array_create(&made->opened, made->nstops, sizeof(*made->opened)));
@@ -133,7 +137,7 @@ void bh_let_free(bh_let *let)
 
 static inline bool is_wanted(const bh_let *let, int64_t cell)
 {
-    return let->last[cell] == let->asker + 1;
+    return let->last[cell - let->cell0] == let->asker + 1;
 }
 
 static int add_new(bh_let *let, int64_t cell)
@@ -141,12 +145,12 @@ static int add_new(bh_let *let, int64_t cell)
     if (let->nwants == let->capacity) {
         EQP_CHECK(eqp_array_reserve(&let->want, &let->capacity, let->nwants + 256, sizeof(*let->want)));
     }
-    if (let->askers[cell]++ == 0) {
+    if (let->askers[cell - let->cell0]++ == 0) {
         let->nblocks++;
         let->nleaves += let->tree->cell[cell].nchild == 0;
     }
     let->want[let->nwants++] = (want){(int32_t)cell, let->asker};
-    let->last[cell] = let->asker + 1;
+    let->last[cell - let->cell0] = let->asker + 1;
     return EQP_OK;
 }
 
@@ -159,7 +163,7 @@ static inline int add_want(bh_let *let, int64_t cell)
 __attribute__((noinline)) static int mark_family(bh_let *let, int32_t number, unsigned leaves)
 {
     const bh_family *family = &let->tree->family[number];
-    family_mark *mark = &let->mark[number];
+    family_mark *mark = &let->mark[number - let->family0];
     if (mark->asker != let->asker + 1) {
         *mark = (family_mark){.asker = let->asker + 1};
         EQP_CHECK(add_new(let, family->cell));
@@ -180,7 +184,7 @@ static int mark_opened(bh_let *let)
     for (int64_t i = 0; i < frontier->n; i++) {
         const int32_t number = frontier->family[i];
         const unsigned leaves = frontier->taken[i] >> BH_FAMILY;
-        const family_mark *mark = &let->mark[number];
+        const family_mark *mark = &let->mark[number - let->family0];
         if (mark->asker != asker || (leaves & ~mark->leaves) != 0) {
             EQP_CHECK(mark_family(let, number, leaves));
         }
@@ -253,7 +257,7 @@ static void list_branch(bh_let *let, int64_t branch, int64_t *family, int64_t *l
     stack[depth++] = branch;
     while (depth > 0) {
         const int64_t c = stack[--depth];
-        if (let->askers[c] == 0) {
+        if (let->askers[c - let->cell0] == 0) {
             continue;
         }
         let->cell[cells[c].nchild > 0 ? (*family)++ : (*leaf)++] = (int32_t)c;
@@ -267,12 +271,13 @@ static void list_branch(bh_let *let, int64_t branch, int64_t *family, int64_t *l
 static void sort_wants(bh_let *let)
 {
     for (int64_t b = 0; b < let->nblocks; b++) {
-        let->first[b + 1] = let->first[b] + let->askers[let->cell[b]];
-        let->last[let->cell[b]] = (int32_t)b;
+        let->first[b + 1] = let->first[b] + let->askers[let->cell[b] - let->cell0];
+        let->last[let->cell[b] - let->cell0] = (int32_t)b;
     }
     for (int64_t i = 0; i < let->nwants; i++) {
         const int32_t cell = let->want[i].cell;
-        let->by_block[let->first[let->last[cell] + 1] - let->askers[cell]--] = let->want[i].asker;
+        let->by_block[let->first[let->last[cell - let->cell0] + 1] - let->askers[cell - let->cell0]--] =
+            let->want[i].asker;
     }
 }
 

@@ -115,11 +115,11 @@ int64_t bh_branch_bytes(const bh_tree *tree)
     return (int64_t)(sizeof(int64_t) + bh__packed_bytes(tree->bare));
 }
 
-void bh_branches_pack(const bh_tree *tree, void *bytes)
+void bh_branches_pack(const bh_tree *tree, int64_t n, const bh_cell *branch, void *bytes)
 {
     unsigned char *to = bytes;
-    for (int64_t b = 0; b < tree->nbranches; b++) {
-        const bh_cell *cell = &tree->cell[tree->begin.cells + b];
+    for (int64_t b = 0; b < n; b++) {
+        const bh_cell *cell = &branch[b];
         const int64_t id = bh_block_id(cell->key, cell->level);
         memcpy(to, &id, sizeof(id));
         to = bh__pack_cell(to + sizeof(id), tree, cell, cell->home);

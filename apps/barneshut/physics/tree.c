@@ -16,7 +16,7 @@ void bh_tree_init(bh_tree *tree, int leaf_size)
 
 void bh_tree_free(bh_tree *tree)
 {
-    if (!tree->shared) {
+    if (tree->shared.common == NULL) {
         free(tree->cell);
         free(tree->family);
         free(tree->sources.x);
@@ -27,60 +27,15 @@ void bh_tree_free(bh_tree *tree)
     bh_tree_init(tree, tree->leaf_size);
 }
 
-static void tree_clear(bh_tree *tree)
+void bh__tree_clear(bh_tree *tree)
 {
     tree->drifted = false;
-    tree->ncells = tree->nlocal_cells = tree->begin.cells;
-    tree->nfamilies = tree->nlocal_families = tree->ntop_families = tree->begin.families;
+    tree->ncells = tree->nlocal_cells = tree->shared.begin.cells;
+    tree->nfamilies = tree->nlocal_families = tree->ntop_families = tree->shared.begin.families;
     tree->root = -1;
-    tree->nreached = 0;
     tree->nbranches = 0;
-    tree->sources.n = tree->sources.nlocal = tree->begin.particles;
-    tree->lacks = (bh_room){0};
-}
-
-/* Slots are multiples of 8 elements, so that all arrays begin at a cache line. */
-static int64_t slot(int64_t room)
-{
-    return (room + 7) / 8 * 8;
-}
-
-int64_t bh_shared_bytes(const bh_room *room, int nranks)
-{
-    return nranks * (slot(room->families) * (int64_t)sizeof(bh_family) + slot(room->cells) * (int64_t)sizeof(bh_cell) +
-                     4 * slot(room->particles) * (int64_t)sizeof(double));
-}
-
-void bh_tree_share(bh_tree *tree, void *memory, const bh_room *room, int nranks, int rank)
-{
-    const bh_room size = {slot(room->cells), slot(room->families), slot(room->particles)};
-    const bool bare = tree->bare;
-    double *particle;
-    bh_tree_free(tree);
-    tree->bare = bare;
-    tree->shared = true;
-    tree->family = memory;
-    tree->cell = (bh_cell *)(tree->family + nranks * size.families);
-    particle = (double *)(tree->cell + nranks * size.cells);
-    tree->sources = (bh_sources){.x = particle,
-                                 .y = particle + nranks * size.particles,
-                                 .z = particle + 2 * nranks * size.particles,
-                                 .m = particle + 3 * nranks * size.particles};
-    tree->begin = (bh_room){rank * size.cells, rank * size.families, rank * size.particles};
-    tree->end = (bh_room){(rank + 1) * size.cells, (rank + 1) * size.families, (rank + 1) * size.particles};
-    tree_clear(tree);
-}
-
-void bh_tree_follow(bh_tree *tree, int64_t root, int64_t nreached)
-{
-    tree->root = root;
-    tree->nreached = nreached;
-}
-
-int bh__slot_reserve(int64_t n, int64_t begin, int64_t end, int64_t *lacks)
-{
-    *lacks = n > end ? n - begin : *lacks;
-    return n > INT32_MAX ? EQP_ERR_OVERFLOW : n > end ? EQP_ERR_MEMORY : EQP_OK;
+    tree->sources.n = tree->sources.nlocal = tree->shared.begin.particles;
+    bh__shared_reset(tree);
 }
 
 /* Seven interleaved binary searches. The number of steps depends only on the number of keys, and no branch depends on
@@ -108,8 +63,8 @@ void bh__split(const uint64_t *key, int64_t first, int64_t end, int level, int64
 
 int bh__cells_reserve(bh_tree *tree, int64_t ncells)
 {
-    if (tree->shared) {
-        return bh__slot_reserve(ncells, tree->begin.cells, tree->end.cells, &tree->lacks.cells);
+    if (tree->shared.common != NULL) {
+        return bh__shared_reserve(tree, (bh_room){.cells = ncells});
     }
     /* Families number cells with 32 bits. */
     return ncells > INT32_MAX ? EQP_ERR_OVERFLOW
@@ -119,8 +74,8 @@ int bh__cells_reserve(bh_tree *tree, int64_t ncells)
 int bh__sources_reserve(bh_tree *tree, int64_t n)
 {
     bh_sources *sources = &tree->sources;
-    if (tree->shared) {
-        return bh__slot_reserve(n, tree->begin.particles, tree->end.particles, &tree->lacks.particles);
+    if (tree->shared.common != NULL) {
+        return bh__shared_reserve(tree, (bh_room){.particles = n});
     }
     double **const array[4] = {&sources->x, &sources->y, &sources->z, &sources->m};
     int64_t capacity = sources->capacity;
@@ -160,7 +115,7 @@ static int coarsest_level(uint64_t key, uint64_t end)
 
 static int append_branches(bh_tree *tree, int64_t n, const uint64_t *key, bh_interval interval, int rank)
 {
-    const int64_t begin = tree->begin.particles;
+    const int64_t begin = tree->shared.begin.particles;
     int64_t first = bh_order_lower(n, key, interval.begin);
     uint64_t at = interval.begin;
     while (at < interval.end && first < n && key[first] < interval.end) {
@@ -180,7 +135,7 @@ static void divide(bh_tree *tree, const uint64_t *key, int64_t parent)
     bh_cell *cell = &tree->cell[parent];
     const int level = cell->level + 1;
     const uint64_t begin = cell->key;
-    const int64_t first = tree->begin.particles;
+    const int64_t first = tree->shared.begin.particles;
     int64_t bound[9];
     unsigned char octant[8];
     bh__split(key, cell->first - first, cell->first - first + cell->count, cell->level, bound);
@@ -226,7 +181,7 @@ static int divide_below(bh_tree *tree, const uint64_t *key, int64_t branch)
 static void take_places(bh_tree *tree, const double *x, const double *y, const double *z)
 {
     const bh_sources *sources = &tree->sources;
-    const int64_t first = tree->begin.particles;
+    const int64_t first = tree->shared.begin.particles;
     const size_t bytes = (size_t)(sources->nlocal - first) * sizeof(double);
     if (bytes > 0) {
         memcpy(sources->x + first, x, bytes);
@@ -239,10 +194,10 @@ static void take_places(bh_tree *tree, const double *x, const double *y, const d
 static int reserve_all(bh_tree *tree, int64_t n)
 {
     const int64_t cells = n / tree->leaf_size * 4 + 8;
-    const int particles = bh__sources_reserve(tree, tree->begin.particles + n);
-    const int code = bh__cells_reserve(tree, tree->begin.cells + cells);
-    if (tree->shared) {
-        EQP_CHECK(bh__families_reserve(tree, tree->begin.families + cells / 2));
+    const int particles = bh__sources_reserve(tree, tree->shared.begin.particles + n);
+    const int code = bh__cells_reserve(tree, tree->shared.begin.cells + cells);
+    if (tree->shared.common != NULL) {
+        EQP_CHECK(bh__families_reserve(tree, tree->shared.begin.families + cells / 2));
     }
     return particles != EQP_OK ? particles : code;
 }
@@ -252,34 +207,35 @@ int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *k
 {
     int64_t nbranches;
     int code;
-    tree_clear(tree);
+    bh__tree_clear(tree);
     tree->box = *box;
+    tree->rank = rank;
     EQP_TRY(reserve_all(tree, n));
-    tree->sources.n = tree->sources.nlocal = tree->begin.particles + n;
+    tree->sources.n = tree->sources.nlocal = tree->shared.begin.particles + n;
     take_places(tree, x, y, z);
     if (n > 0) {
-        memcpy(tree->sources.m + tree->begin.particles, m, (size_t)n * sizeof(double));
+        memcpy(tree->sources.m + tree->shared.begin.particles, m, (size_t)n * sizeof(double));
     }
     for (int k = 0; k < nintervals; k++) {
         EQP_TRY(append_branches(tree, n, key, interval[k], rank));
     }
-    nbranches = tree->ncells - tree->begin.cells;
+    nbranches = tree->ncells - tree->shared.begin.cells;
     for (int64_t b = 0; b < nbranches; b++) {
-        EQP_TRY(divide_below(tree, key, tree->begin.cells + b));
+        EQP_TRY(divide_below(tree, key, tree->shared.begin.cells + b));
     }
     EQP_TRY(bh__families_reserve(tree, tree->nfamilies));
 done:
     if (code != EQP_OK) {
-        const bh_room lacks = tree->lacks;
-        tree_clear(tree);
-        tree->lacks = lacks;
+        const bh_room lacks = tree->shared.lacks;
+        bh__tree_clear(tree);
+        tree->shared.lacks = lacks;
         return code;
     }
     tree->nbranches = nbranches;
     tree->nlocal_cells = tree->ncells;
     tree->nlocal_families = tree->nfamilies;
     tree->ntop_families = tree->nfamilies;
-    for (int64_t c = tree->ncells; c-- > tree->begin.cells;) { /* children come after their parents */
+    for (int64_t c = tree->ncells; c-- > tree->shared.begin.cells;) { /* children come after their parents */
         bh_cell *cell = &tree->cell[c];
         if (cell->nchild == 0) {
             bh__moments_of_particles(tree, cell, cell->first, &cell->moments);
@@ -298,9 +254,8 @@ static void cut_back(bh_tree *tree)
     tree->nfamilies = tree->nlocal_families;
     tree->ntop_families = tree->nlocal_families;
     tree->root = -1;
-    tree->nreached = 0;
     tree->sources.n = tree->sources.nlocal;
-    tree->lacks = (bh_room){0};
+    bh__shared_reset(tree);
 }
 
 int bh_tree_drift(bh_tree *tree, const double *x, const double *y, const double *z, int64_t *loose)
@@ -309,7 +264,7 @@ int bh_tree_drift(bh_tree *tree, const double *x, const double *y, const double 
     cut_back(tree);
     tree->drifted = true;
     take_places(tree, x, y, z);
-    for (int64_t c = tree->ncells; c-- > tree->begin.cells;) { /* children come after their parents */
+    for (int64_t c = tree->ncells; c-- > tree->shared.begin.cells;) { /* children come after their parents */
         bh_cell *cell = &tree->cell[c];
         if (cell->nchild == 0) {
             cell->tight = (int16_t)bh__tight_of_particles(tree, cell, cell->first);
@@ -340,7 +295,7 @@ static int check_branches(const bh_tree *tree, int64_t nbranches, const bh_cell 
         }
         end = cell->key + bh_span(cell->level);
         if (cell->home == rank) {
-            const bh_cell *mine = &tree->cell[tree->begin.cells + own];
+            const bh_cell *mine = &tree->cell[tree->shared.begin.cells + own];
             if (own == tree->nbranches || mine->key != cell->key || mine->level != cell->level ||
                 mine->count != cell->count) {
                 return EQP_ERR_ARGUMENT;
@@ -354,7 +309,7 @@ static int check_branches(const bh_tree *tree, int64_t nbranches, const bh_cell 
 /* This rank's branch that begins at `key`, which check_branches() has found. */
 static int64_t own_branch(const bh_tree *tree, uint64_t key)
 {
-    int64_t first = tree->begin.cells, end = first + tree->nbranches - 1;
+    int64_t first = tree->shared.begin.cells, end = first + tree->nbranches - 1;
     while (first < end) {
         const int64_t middle = first + (end - first) / 2;
         if (tree->cell[middle].key < key) {
@@ -374,7 +329,7 @@ static bh_cell branch_copy(const bh_tree *tree, const bh_cell *branch, int rank)
         return tree->cell[own_branch(tree, branch->key)];
     }
     bh_cell copy = *branch;
-    if (tree->shared) {
+    if (tree->shared.common != NULL) {
         return copy;
     }
     copy.place = bh__place(branch->key, branch->level);
@@ -450,7 +405,7 @@ static int finish_top(bh_tree *tree, int64_t begin)
 
 int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int rank)
 {
-    const int64_t begin = tree->ncells;
+    const int64_t begin = tree->ncells, families = tree->nfamilies;
     int code;
     EQP_TRY(check_branches(tree, nbranches, branch, rank));
     if (nbranches > 1 || (nbranches == 1 && branch[0].level > 0)) {
@@ -464,12 +419,12 @@ int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int ran
 done:
     if (code != EQP_OK) {
         tree->ncells = begin;
-        tree->nfamilies = tree->nlocal_families;
+        tree->nfamilies = families;
     }
     if (code != EQP_OK || nbranches == 0) {
         return code;
     }
-    tree->root = tree->ncells > begin ? begin : tree->begin.cells;
+    tree->root = tree->ncells > begin ? begin : tree->shared.begin.cells;
     tree->ntop_families = tree->nfamilies;
     return EQP_OK;
 }

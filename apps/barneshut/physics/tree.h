@@ -103,7 +103,7 @@ typedef struct bh_interval {
 
 /* Source particles: those of this rank in (key, id) order first, then those that came from other ranks. */
 typedef struct bh_sources {
-    int64_t n, nlocal, capacity; /* the first is number bh_tree.begin.particles */
+    int64_t n, nlocal, capacity; /* the first is number bh_shared.begin.particles */
     double *x, *y, *z, *m;
 } bh_sources;
 
@@ -112,26 +112,42 @@ typedef struct bh_room {
     int64_t cells, families, particles;
 } bh_room;
 
+/* Ends of what the ranks of a node have put behind their slots. */
+typedef struct bh_common {
+    _Alignas(64) _Atomic int64_t cells;
+    _Atomic int64_t families, particles;
+} bh_common;
+
+/* A tree in arrays that all ranks of a node read. All zeros if the arrays are its own. */
+typedef struct bh_shared {
+    bh_common *common; /* NULL: none */
+    bh_room begin;     /* first numbers of this rank's slot */
+    bh_room slot;      /* numbers in each slot */
+    bh_room elsewhere; /* end of all slots: what follows is of the top or grafted */
+    bh_room end;       /* of the arrays */
+    bool behind;       /* this rank fills what it has taken behind the slots, else its slot, */
+    bh_room limit;     /* up to here */
+    bh_room lacks; /* numbers that a slot, or all behind the slots, must have for the call that failed; else zeros */
+} bh_shared;
+
 typedef struct bh_tree {
     bh_box box;
     int leaf_size;
     bool bare; /* all moments are zeros: for walks with a cutoff, in which no cell acts. To be set before building, the
                   same on all ranks */
-    bool drifted;       /* bh_tree_drift() has moved the particles */
-    bool shared;        /* the arrays belong to the ranks of a node, see bh_tree_share() */
-    bh_room begin, end; /* this tree fills [begin, end) of them; 0 and 0 if they are its own */
-    bh_room lacks;      /* room that the last call which failed would have needed; zeros: it had enough */
-    int64_t nreached;   /* cells of all ranks of the node, which walks may reach; 0 if the arrays are its own */
+    bool drifted; /* bh_tree_drift() has moved the particles */
+    int rank;     /* of the last bh_tree_build() */
     int64_t ncells, capacity;
     int64_t nlocal_cells; /* cells below this rank's branches come first */
     bh_cell *cell;
     int64_t nfamilies, family_capacity;
     int64_t nlocal_families; /* families below this rank's branches come first, */
-    int64_t ntop_families;   /* then those of the top, then grafted ones */
+    int64_t ntop_families;   /* then those of the top, then grafted ones. Numbers at which each kind ends */
     bh_family *family;
     int64_t root;      /* -1: none yet */
-    int64_t nbranches; /* this rank's branches are this many cells from begin.cells on, in key order */
+    int64_t nbranches; /* this rank's branches are this many cells from shared.begin.cells on, in key order */
     bh_sources sources;
+    bh_shared shared;
 } bh_tree;
 
 /* A target group: a cell with at most group_size particles whose parent has more (or a run of group_size of them where
@@ -149,19 +165,31 @@ typedef struct bh_group {
 void bh_tree_init(bh_tree *tree, int leaf_size);
 void bh_tree_free(bh_tree *tree);
 
-/* Trees of the ranks of a node in one memory, so that each walks the cells of all in place. Every rank has a slot with
- * this room in each array, and numbers are those of the whole arrays. A call that needs more room fails with
- * EQP_ERR_MEMORY and sets bh_tree.lacks. Nothing is grafted onto such trees. */
+/* ---- shared.c: trees of the ranks of a node in one memory, so that each walks the cells of all in place ----
+ * In each array every rank has a slot, and behind the slots is room for the top and for what any rank grafts. Numbers
+ * are those of the whole arrays. A call that needs more room fails with EQP_ERR_MEMORY and sets `lacks`. */
 
-/* Bytes for nranks slots. */
-int64_t bh_shared_bytes(const bh_room *room, int nranks);
+/* Bytes for nranks slots and the room behind them. */
+int64_t bh_shared_bytes(const bh_room *slot, const bh_room *behind, int nranks);
 
 /* Gives a tree the slot of the `rank`-th of nranks ranks; it is empty afterwards. memory: aligned to 64 bytes,
  * bh_shared_bytes(), borrowed until the next call of this function or bh_tree_free(). */
-void bh_tree_share(bh_tree *tree, void *memory, const bh_room *room, int nranks, int rank);
+void bh_tree_share(bh_tree *tree, void *memory, const bh_room *slot, const bh_room *behind, int nranks, int rank);
 
-/* Walks go from this root of another rank of the node, and may reach that many cells. */
-void bh_tree_follow(bh_tree *tree, int64_t root, int64_t nreached);
+/* Moves all of a node's trees to another memory with more room behind the slots, by one rank while no other uses them.
+ * Then each rank calls bh_tree_moved(). The numbers stay. */
+void bh_shared_move(const bh_tree *tree, void *memory, const bh_room *behind, int nranks);
+void bh_tree_moved(bh_tree *tree, void *memory, const bh_room *behind, int nranks);
+
+/* The rank that calls bh_tree_top() does so between these, while no other rank grafts. There is room for most trees. */
+int bh_shared_open(bh_tree *tree, int64_t nbranches);
+void bh_shared_close(bh_tree *tree);
+
+/* Takes room for blocks of so many bytes, behind what other ranks have taken meanwhile. */
+int bh_shared_take(bh_tree *tree, int64_t bytes);
+
+/* Walks go from the root of the rank of the node that has built the top; ntop_families: as there. */
+void bh_tree_follow(bh_tree *tree, int64_t root, int64_t ntop_families);
 
 /* Builds the cells below this rank's branches. Replaces the tree's contents, even on error, but reuses its memory. key
  * [n] ascending; x, y, z, m [n] in the same order (copied into sources). Intervals: disjoint, ascending; every key
@@ -189,8 +217,8 @@ int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int ran
  * without anything derivable. Local, O(branches). */
 int64_t bh_branch_bytes(const bh_tree *tree);
 
-/* Packs this rank's branches: bytes [nbranches][bh_branch_bytes()]. After bh_tree_build(). */
-void bh_branches_pack(const bh_tree *tree, void *bytes);
+/* Packs n branches: bytes [n][bh_branch_bytes()]. After bh_tree_build(). */
+void bh_branches_pack(const bh_tree *tree, int64_t n, const bh_cell *branch, void *bytes);
 
 /* Reads n records for bh_tree_top(), but in packed order: branch [n]. The tree gives the box. EQP_ERR_FORMAT for
  * impossible branches. */

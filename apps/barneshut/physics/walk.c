@@ -321,7 +321,7 @@ static int open_elsewhere(bh__walker *w, const bh_tree *tree, const bh_group *gr
     if (sharing != NULL) {
         EQP_CHECK(bh__walker_share(w, sharing, &list->region));
     }
-    w->families = (int32_t)tree->nlocal_families;
+    w->families = (int32_t)(tree->shared.common != NULL ? tree->shared.elsewhere.families : tree->nlocal_families);
     w->end = (int32_t)end;
     return open_all(w, bh__walk_best(), whole, list);
 }
@@ -343,12 +343,10 @@ int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac
     return whole ? EQP_OK : put_root(&w, choice, false, list);
 }
 
-/* A branch of another rank that is a leaf. */
-static int put_foreign_leaf(const bh_tree *tree, int64_t leaf, bh_list *list)
+/* A branch of another rank. */
+static int put_foreign(const bh_tree *tree, int64_t branch, bh_list *list)
 {
-    const int64_t first = tree->cell[leaf].first;
-    const bool local = first >= 0 && first < tree->sources.nlocal;
-    return local ? EQP_OK : bh__put_absent(list, leaf);
+    return tree->cell[branch].home == tree->rank ? EQP_OK : bh__put_absent(list, branch);
 }
 
 int bh_walk_branches(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
@@ -362,17 +360,17 @@ int bh_walk_branches(const bh_tree *tree, const bh_group *group, const bh_mac *m
     }
     EQP_CHECK(open_elsewhere(&w, tree, group, mac, NULL, tree->ntop_families, &whole, list));
     if (frontier->n == 0) {
-        return whole ? EQP_OK : put_foreign_leaf(tree, tree->root, list);
+        return whole ? EQP_OK : put_foreign(tree, tree->root, list);
     }
     for (int32_t i = 0; i >= 0; i = frontier->next[i]) {
         const int32_t number = frontier->family[i];
-        if (number < 0 || number >= w.end) {
-            EQP_CHECK(bh__put_absent(list, number < 0 ? -1 - number : tree->family[number].cell));
+        if (number < w.families || number >= w.end) { /* absent, of a branch that is here, or grafted */
+            EQP_CHECK(put_foreign(tree, number < 0 ? -1 - number : tree->family[number].cell, list));
             continue;
         }
         const bh_family *family = &tree->family[number];
         for (unsigned leaves = frontier->taken[i] >> BH_FAMILY; leaves != 0; leaves &= leaves - 1) {
-            EQP_CHECK(put_foreign_leaf(tree, family->child + __builtin_ctz(leaves), list));
+            EQP_CHECK(put_foreign(tree, family->child + __builtin_ctz(leaves), list));
         }
     }
     return EQP_OK;

@@ -26,6 +26,8 @@ void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_s
     bh_tree_init(&domain->tree, leaf_size);
     domain->tree.bare = bare;
     bh_messengers_init(&domain->messengers, comm);
+    domain->neighbours.leaders = MPI_COMM_NULL;
+    domain->messengers.neighbours = &domain->neighbours;
 }
 
 void bh_domain_free(bh_domain *domain)
@@ -35,7 +37,7 @@ void bh_domain_free(bh_domain *domain)
     eqp_gatherer_free(domain->tops);
     bh_messengers_free(&domain->messengers);
     bh_tree_free(&domain->tree);
-    eqp_node_free(domain->neighbours.node);
+    bh_neighbours_free(&domain->neighbours);
     bh_particles_free(&domain->particles);
     bh_homes_free(&domain->homes);
 }
@@ -426,7 +428,7 @@ static int join_tops(bh_domain *domain, int code)
     }
     code = code == EQP_OK ? eqp_array_create(&mine, tree->nbranches, (size_t)bh_branch_bytes(tree)) : code;
     if (code == EQP_OK) {
-        bh_branches_pack(tree, mine);
+        bh_branches_pack(tree, tree->nbranches, tree->cell, mine);
     }
     EQP_TRY(eqp_gatherer_run(domain->tops, code, code == EQP_OK ? tree->nbranches : 0, mine, &away, &n, &all));
     domain->away = away > 0;

@@ -55,9 +55,12 @@ int bh_homes_snap(bh_homes *homes, MPI_Comm comm, int code, int64_t n, const uin
 /* Ranks that share memory build their parts of the tree side by side, and walk the cells of all in place. */
 typedef struct bh_neighbours {
     eqp_node *node;           /* owned; NULL: cells of other ranks come by messages */
+    MPI_Comm leaders;         /* first ranks of several nodes; on other ranks MPI_COMM_NULL */
+    eqp_gatherer *tops;       /* on these ranks */
     struct bh_notice *notice; /* [ranks of the node + 1], at the beginning of the memory */
-    bh_room room;             /* of each rank's slot */
-    bool lost;                /* there was no memory for a larger slot: from then on messages */
+    unsigned char *asked;     /* [ranks of the node][all ranks] 1: asked for cells in this step */
+    bh_room slot, behind;     /* of each rank, and of what is grafted */
+    bool lost;                /* there was no memory for larger slots: from then on messages */
 } bh_neighbours;
 
 typedef struct bh_domain {
@@ -84,9 +87,13 @@ typedef struct bh_domain {
 
 /* ---- neighbours.c ---- */
 
-/* From now on trees are built in the memory of a node, to which all ranks of the domain belong. Takes the node in any
- * case. Collective; EQP_OK, or a code on all ranks, after which the domain is as before. */
+/* From now on trees are built in the memory of nodes. Takes the node in any case. Collective; EQP_OK, or a code on all
+ * ranks, after which the domain is as before. */
 int bh_neighbours_join(bh_domain *domain, eqp_node *node);
+void bh_neighbours_free(bh_neighbours *n); /* collective */
+
+/* NULL without nodes. */
+const eqp_node_shape *bh_neighbours_shape(const bh_neighbours *n);
 
 /* Builds this rank's part of the tree; see <physics/tree.h>. */
 typedef int bh_build_fn(bh_domain *domain);
@@ -101,6 +108,15 @@ int bh_branches_compare(const void *a, const void *b);
  * was too small, on all ranks: then the last tree is lost, and the domain has larger slots or, where there is no
  * memory, no neighbours any more. code: of this rank so far. Returns the code of all ranks. Collective. */
 int bh_neighbours_build(bh_domain *domain, bh_build_fn *build, int code, bool *done);
+
+/* Tells the ranks of the node which homes this rank has asked for cells; and, after a meeting, whether any of them has
+ * asked a home. Local. */
+void bh_neighbours_ask(bh_neighbours *n, int nasked, const int *asked);
+bool bh_neighbours_asked(const bh_neighbours *n, int home);
+
+/* After a rank has grafted what came to it, or lacked room for it. code: of this rank so far. Returns that of all ranks
+ * of the node; *again: there is more room now, for those that have lacked it. Collective over the ranks of the node. */
+int bh_neighbours_arrive(bh_neighbours *n, bh_tree *tree, int code, bool *again);
 
 typedef struct bh_migration {
     bool box_changed;  /* keys have a new meaning; homes were cut again by count */

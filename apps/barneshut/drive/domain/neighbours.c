@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tree of a node. Each rank builds the cells below its own branches in its slot of the shared memory; the first
- * rank puts the top onto the branches of all. Ranks meet three times: when no rank walks the last tree any more, when
- * all parts are built, and when the top is. */
+/* The tree of a node. Each rank builds the cells below its own branches in its slot of the shared memory. The first
+ * rank puts the top onto the branches of all ranks; those of other nodes it gathers from the first ranks there. The
+ * ranks of a node meet three times: when none walks the last tree any more, when all parts are built, and when the top
+ * is. */
 #include "domain.h"
 
 #include <equipoise/more/base.h>
@@ -12,7 +13,7 @@
 /* A rank's part of the tree; the last notice is of the whole tree. Ranks still read the others when that is written. */
 typedef struct bh_notice {
     _Alignas(64) int64_t nbranches;
-    int64_t ncells, away, root;
+    int64_t away, root, ntop_families;
     bh_room lacks;
 } bh_notice;
 
@@ -21,22 +22,94 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Makes slots with a quarter more room than needed. Collective; the same code on all ranks. */
-static int make_room(bh_domain *domain, const bh_room *need)
+/* A quarter more than needed. */
+static bh_room enlarged(const bh_room *room, const bh_room *need)
 {
-    bh_neighbours *n = &domain->neighbours;
-    const eqp_node_shape *shape = eqp_node_view(n->node);
-    const bh_room room = {larger(n->room.cells, need->cells + need->cells / 4),
-                          larger(n->room.families, need->families + need->families / 4),
-                          larger(n->room.particles, need->particles + need->particles / 4)};
-    const int64_t notices = (shape->nranks + 1) * (int64_t)sizeof *n->notice;
+    return (bh_room){larger(room->cells, need->cells + need->cells / 4),
+                     larger(room->families, need->families + need->families / 4),
+                     larger(room->particles, need->particles + need->particles / 4)};
+}
+
+static bool is_any(const bh_room *room)
+{
+    return room->cells > 0 || room->families > 0 || room->particles > 0;
+}
+
+const eqp_node_shape *bh_neighbours_shape(const bh_neighbours *n)
+{
+    return eqp_node_view(n->node);
+}
+
+/* Bytes of what lies before the arrays of the tree. */
+static int64_t head_bytes(const bh_neighbours *n)
+{
+    const eqp_node_shape *shape = bh_neighbours_shape(n);
+    const int64_t asked = (int64_t)shape->nranks * shape->first[shape->nnodes];
+
+    return (shape->nranks + 1) * (int64_t)sizeof *n->notice + (asked + 63) / 64 * 64;
+}
+
+/* Another memory; what was in the last one is lost. Collective; the same code on all ranks of the node. */
+static int share(bh_neighbours *n, char **arrays)
+{
+    const eqp_node_shape *shape = bh_neighbours_shape(n);
     char *memory = NULL;
 
-    EQP_CHECK(eqp_node_share(n->node, notices + bh_shared_bytes(&room, shape->nranks), &memory));
+    EQP_CHECK(eqp_node_share(n->node, head_bytes(n) + bh_shared_bytes(&n->slot, &n->behind, shape->nranks), &memory));
     n->notice = (bh_notice *)memory;
-    n->room = room;
-    bh_tree_share(&domain->tree, memory + notices, &room, shape->nranks, shape->rank);
+    n->asked = (unsigned char *)(n->notice + shape->nranks + 1);
+    *arrays = memory + head_bytes(n);
     return EQP_OK;
+}
+
+/* Larger slots; the trees are lost. Collective; the same code on all ranks of the node. */
+static int enlarge_slots(bh_domain *domain, const bh_room *need)
+{
+    bh_neighbours *n = &domain->neighbours;
+    const eqp_node_shape *shape = bh_neighbours_shape(n);
+    char *arrays = NULL;
+
+    n->slot = enlarged(&n->slot, need);
+    EQP_CHECK(share(n, &arrays));
+    bh_tree_share(&domain->tree, arrays, &n->slot, &n->behind, shape->nranks, shape->rank);
+    return EQP_OK;
+}
+
+/* More room behind the slots; the trees stay. Collective; the same code on all ranks of the node. */
+static int enlarge_behind(bh_neighbours *n, bh_tree *tree, const bh_room *need)
+{
+    const eqp_node_shape *shape = bh_neighbours_shape(n);
+    const bh_room behind = enlarged(&n->behind, need);
+    char *kept = NULL, *arrays = NULL;
+    int code = EQP_OK;
+
+    if (shape->rank == 0) {
+        kept = aligned_alloc(64, (size_t)(bh_shared_bytes(&n->slot, &behind, shape->nranks) + 63) / 64 * 64);
+        code = kept == NULL ? EQP_ERR_MEMORY : EQP_OK;
+    }
+    if (kept != NULL) {
+        bh_shared_move(tree, kept, &behind, shape->nranks);
+    }
+    EQP_TRY(eqp_node_meet(n->node, code));
+    n->behind = behind;
+    EQP_TRY(share(n, &arrays));
+    if (kept != NULL) {
+        bh_tree_moved(tree, kept, &behind, shape->nranks);
+        bh_shared_move(tree, arrays, &behind, shape->nranks);
+    }
+    bh_tree_moved(tree, arrays, &behind, shape->nranks);
+    EQP_TRY(eqp_node_meet(n->node, EQP_OK));
+done:
+    free(kept);
+    return code;
+}
+
+void bh_neighbours_free(bh_neighbours *n)
+{
+    eqp_gatherer_free(n->tops);
+    eqp_comm_free(&n->leaders);
+    eqp_node_free(n->node);
+    *n = (bh_neighbours){.leaders = MPI_COMM_NULL};
 }
 
 /* Back to a tree of this rank's own. */
@@ -46,8 +119,28 @@ static void leave(bh_domain *domain)
 
     bh_tree_free(&domain->tree);
     domain->tree.bare = bare;
-    eqp_node_free(domain->neighbours.node);
-    domain->neighbours = (bh_neighbours){.lost = true};
+    bh_neighbours_free(&domain->neighbours);
+    domain->neighbours.lost = true;
+}
+
+/* A communicator of the first ranks of the nodes, with errors that return. */
+static int open_leaders(bh_domain *domain)
+{
+    bh_neighbours *n = &domain->neighbours;
+    MPI_Comm first = MPI_COMM_NULL;
+    int code = EQP_OK;
+
+    if (MPI_Comm_split(domain->comm, bh_neighbours_shape(n)->rank == 0 ? 0 : MPI_UNDEFINED, domain->rank, &first) !=
+        MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    if (first != MPI_COMM_NULL) {
+        code = eqp_comm_create(first, &n->leaders);
+        code = MPI_Comm_free(&first) != MPI_SUCCESS ? EQP_ERR_MPI : code;
+        code =
+            code == EQP_OK ? eqp_gatherer_create(n->leaders, (size_t)bh_branch_bytes(&domain->tree), &n->tops) : code;
+    }
+    return code;
 }
 
 int bh_neighbours_join(bh_domain *domain, eqp_node *node)
@@ -55,8 +148,9 @@ int bh_neighbours_join(bh_domain *domain, eqp_node *node)
     const bh_room none = {0};
     int code;
 
-    domain->neighbours = (bh_neighbours){.node = node};
-    code = make_room(domain, &none);
+    domain->neighbours = (bh_neighbours){.node = node, .leaders = MPI_COMM_NULL};
+    code = bh_neighbours_shape(&domain->neighbours)->nnodes > 1 ? open_leaders(domain) : EQP_OK;
+    code = eqp_agree(domain->comm, code == EQP_OK ? enlarge_slots(domain, &none) : code, NULL);
     if (code != EQP_OK) {
         leave(domain);
     }
@@ -65,18 +159,16 @@ int bh_neighbours_join(bh_domain *domain, eqp_node *node)
 
 /* Tells the other ranks of a part or of the whole. code: of its building; returns that of all, EQP_OK if only room
  * lacks. */
-static int announce(bh_domain *domain, bh_notice *notice, int code)
+static int announce(bh_domain *domain, bh_notice *notice, int64_t away, int code)
 {
-    bh_neighbours *n = &domain->neighbours;
     const bh_tree *tree = &domain->tree;
-    const bool lacks = tree->lacks.cells > 0 || tree->lacks.families > 0 || tree->lacks.particles > 0;
 
     *notice = (bh_notice){.nbranches = tree->nbranches,
-                          .ncells = tree->ncells - tree->begin.cells,
-                          .away = bh_domain_has_away(domain),
+                          .away = away,
                           .root = tree->root,
-                          .lacks = tree->lacks};
-    return eqp_node_meet(n->node, lacks ? EQP_OK : code);
+                          .ntop_families = tree->ntop_families,
+                          .lacks = tree->shared.lacks};
+    return eqp_node_meet(domain->neighbours.node, is_any(&notice->lacks) ? EQP_OK : code);
 }
 
 /* The most that one of these notices lacks. True if anything. */
@@ -88,74 +180,204 @@ static bool find_lacks(int count, const bh_notice *notice, bh_room *need)
         *need = (bh_room){larger(need->cells, lacks->cells), larger(need->families, lacks->families),
                           larger(need->particles, lacks->particles)};
     }
-    return need->cells > 0 || need->families > 0 || need->particles > 0;
+    return is_any(need);
 }
 
-/* The top of the node's tree, in the slot of the first rank. */
-static int put_top(bh_domain *domain)
+/* Branches of the ranks of this node: [*count], owned by the caller. */
+static int near_branches(const bh_domain *domain, int64_t *count, bh_cell **branch)
 {
     const bh_neighbours *n = &domain->neighbours;
-    const int nranks = eqp_node_view(n->node)->nranks;
-    bh_tree *tree = &domain->tree;
-    const int64_t slot = tree->end.cells - tree->begin.cells;
-    bh_cell *branch = NULL;
+    const bh_tree *tree = &domain->tree;
+    const int nranks = bh_neighbours_shape(n)->nranks;
     int64_t all = 0;
-    int code;
 
     for (int r = 0; r < nranks; r++) {
         all += n->notice[r].nbranches;
     }
-    EQP_TRY(eqp_array_create(&branch, all, sizeof *branch));
-    all = 0;
+    EQP_CHECK(eqp_array_create(branch, all, sizeof **branch));
+    *count = 0;
     for (int r = 0; r < nranks; r++) {
-        memcpy(branch + all, tree->cell + r * slot, (size_t)n->notice[r].nbranches * sizeof *branch);
-        all += n->notice[r].nbranches;
+        memcpy(*branch + *count, tree->cell + r * tree->shared.slot.cells,
+               (size_t)n->notice[r].nbranches * sizeof **branch);
+        *count += n->notice[r].nbranches;
     }
-    qsort(branch, (size_t)all, sizeof *branch, bh_branches_compare);
-    EQP_TRY(bh_tree_top(tree, all, branch, domain->rank));
+    return EQP_OK;
+}
+
+/* As eqp__exchange_count_all() counts; n: branches of all nodes. */
+static eqp_route_counts count_top(const bh_domain *domain, int64_t n, int64_t near)
+{
+    const int nnodes = bh_neighbours_shape(&domain->neighbours)->nnodes;
+    const int64_t bytes = (n - near) * bh_branch_bytes(&domain->tree);
+    int64_t levels = 0;
+
+    while (nnodes > INT64_C(1) << levels) {
+        levels++;
+    }
+    return (eqp_route_counts){levels, levels, bytes, bytes};
+}
+
+/* Replaces the branches of this node by those of all nodes. away: of the node, then of all. code: of the node so far;
+ * returns that of all. Collective over the first ranks. */
+static int gather_far(bh_domain *domain, int code, int64_t *count, bh_cell **branch, int64_t *away)
+{
+    bh_neighbours *n = &domain->neighbours;
+    const eqp_node_shape *shape = bh_neighbours_shape(n);
+    bh_tree *tree = &domain->tree;
+    const int64_t near = *count;
+    unsigned char *mine = NULL, *all = NULL;
+    bh_cell *far = NULL;
+    int64_t nall = 0, kept;
+
+    code = code == EQP_OK ? eqp_array_create(&mine, near, (size_t)bh_branch_bytes(tree)) : code;
+    if (code == EQP_OK) {
+        bh_branches_pack(tree, near, *branch, mine);
+    }
+    EQP_TRY(eqp_gatherer_run(n->tops, code, code == EQP_OK ? near : 0, mine, away, &nall, &all));
+    domain->top = count_top(domain, nall, near);
+    EQP_TRY(eqp_array_create(&far, nall, sizeof *far));
+    EQP_TRY(bh_branches_unpack(tree, nall, all, far));
+    kept = 0;
+    for (int64_t b = 0; b < nall; b++) { /* those of this node are here, with what is below them */
+        if (shape->of[far[b].home] != shape->node) {
+            far[kept++] = far[b];
+        }
+    }
+    memcpy(far + kept, *branch, (size_t)near * sizeof *far);
+    *count = nall;
+    free(*branch);
+    *branch = far;
+    far = NULL;
+done:
+    free(mine);
+    free(far);
+    return code;
+}
+
+/* The top of the node's tree, behind the slots. */
+static int put_top(bh_domain *domain, int code, int64_t count, const bh_cell *branch)
+{
+    EQP_CHECK(code);
+    EQP_CHECK(bh_shared_open(&domain->tree, count));
+    EQP_CHECK(bh_tree_top(&domain->tree, count, branch, domain->rank));
+    bh_shared_close(&domain->tree);
+    return EQP_OK;
+}
+
+/* By the first rank: all branches in key order. */
+static int find_branches(bh_domain *domain, int code, int64_t *count, bh_cell **branch)
+{
+    const bh_neighbours *n = &domain->neighbours;
+    const int nranks = bh_neighbours_shape(n)->nranks;
+    int64_t away = 0;
+
+    for (int r = 0; r < nranks; r++) {
+        away = larger(away, n->notice[r].away);
+    }
+    code = code == EQP_OK ? near_branches(domain, count, branch) : code;
+    if (n->tops != NULL) {
+        code = gather_far(domain, code, count, branch, &away);
+    }
+    if (code == EQP_OK) {
+        qsort(*branch, (size_t)*count, sizeof **branch, bh_branches_compare);
+        domain->away = away > 0;
+    }
+    return code;
+}
+
+/* The top by the first rank, and its root for all. code: of the node so far; returns that of all its ranks. */
+static int join(bh_domain *domain, int code)
+{
+    bh_neighbours *n = &domain->neighbours;
+    const eqp_node_shape *shape = bh_neighbours_shape(n);
+    bh_notice *whole = n->notice + shape->nranks;
+    bh_cell *branch = NULL;
+    bh_room need;
+    int64_t count = 0;
+
+    domain->top = (eqp_route_counts){0};
+    code = shape->rank == 0 ? find_branches(domain, code, &count, &branch) : code;
+    do {
+        whole = n->notice + shape->nranks;
+        if (shape->rank == 0) {
+            code = put_top(domain, code, count, branch);
+            code = announce(domain, whole, domain->away, code);
+        } else {
+            code = eqp_node_meet(n->node, code);
+        }
+        EQP_TRY(code);
+        if (!find_lacks(1, whole, &need)) {
+            bh_tree_follow(&domain->tree, whole->root, whole->ntop_families);
+            domain->away = whole->away > 0;
+            break;
+        }
+        code = enlarge_behind(n, &domain->tree, &need);
+    } while (code == EQP_OK);
 done:
     free(branch);
     return code;
 }
 
-/* All ranks get the root that the first one has announced. */
-static void follow(bh_domain *domain)
-{
-    const bh_neighbours *n = &domain->neighbours;
-    const int nranks = eqp_node_view(n->node)->nranks;
-    int64_t cells = n->notice[nranks].ncells;
-
-    domain->away = false;
-    for (int r = 0; r < nranks; r++) {
-        cells += n->notice[r].ncells;
-        domain->away = domain->away || n->notice[r].away > 0;
-    }
-    bh_tree_follow(&domain->tree, n->notice[nranks].root, cells);
-    domain->top = (eqp_route_counts){0};
-}
-
 int bh_neighbours_build(bh_domain *domain, bh_build_fn *build, int code, bool *done)
 {
     bh_neighbours *n = &domain->neighbours;
-    const int rank = eqp_node_view(n->node)->rank, nranks = eqp_node_view(n->node)->nranks;
-    bh_notice *whole = n->notice + nranks;
+    const eqp_node_shape *shape = bh_neighbours_shape(n);
     bh_room need;
 
     *done = false;
-    EQP_CHECK(eqp_node_meet(n->node, code)); /* from here on the code is the same on all ranks */
-    EQP_CHECK(announce(domain, n->notice + rank, build(domain)));
-    if (!find_lacks(nranks, n->notice, &need)) {
-        EQP_CHECK(rank == 0 ? announce(domain, whole, put_top(domain)) : eqp_node_meet(n->node, EQP_OK));
-        if (!find_lacks(1, whole, &need)) {
-            follow(domain);
-            *done = true;
+    code = eqp_node_meet(n->node, code); /* from here on the code is the same on all ranks of the node */
+    if (code == EQP_OK) {
+        code = build(domain);
+        code = announce(domain, n->notice + shape->rank, bh_domain_has_away(domain), code);
+    }
+    if (code == EQP_OK && find_lacks(shape->nranks, n->notice, &need)) {
+        const bool alone = shape->nnodes == 1;
+        code = enlarge_slots(domain, &need);
+        if (code == EQP_OK) {
+            return EQP_OK;
+        }
+        if (code == EQP_ERR_MEMORY && alone) {
+            leave(domain);
             return EQP_OK;
         }
     }
-    code = make_room(domain, &need);
-    if (code == EQP_ERR_MEMORY) {
-        leave(domain);
-        return EQP_OK;
+    *done = true;
+    return join(domain, code);
+}
+
+void bh_neighbours_ask(bh_neighbours *n, int nasked, const int *asked)
+{
+    const eqp_node_shape *shape = bh_neighbours_shape(n);
+    const size_t nranks = (size_t)shape->first[shape->nnodes];
+    unsigned char *row = n->asked + (size_t)shape->rank * nranks;
+
+    memset(row, 0, nranks);
+    for (int i = 0; i < nasked; i++) {
+        row[asked[i]] = 1;
     }
-    return code;
+}
+
+bool bh_neighbours_asked(const bh_neighbours *n, int home)
+{
+    const eqp_node_shape *shape = bh_neighbours_shape(n);
+    const size_t nranks = (size_t)shape->first[shape->nnodes];
+    bool asked = false;
+
+    for (int r = 0; r < shape->nranks && !asked; r++) {
+        asked = n->asked[(size_t)r * nranks + (size_t)home] != 0;
+    }
+    return asked;
+}
+
+int bh_neighbours_arrive(bh_neighbours *n, bh_tree *tree, int code, bool *again)
+{
+    const eqp_node_shape *shape = bh_neighbours_shape(n);
+    bh_notice *mine = n->notice + shape->rank;
+    bh_room need;
+
+    *again = false;
+    mine->lacks = tree->shared.lacks;
+    EQP_CHECK(eqp_node_meet(n->node, is_any(&mine->lacks) ? EQP_OK : code));
+    *again = find_lacks(shape->nranks, n->notice, &need);
+    return *again ? enlarge_behind(n, tree, &need) : EQP_OK;
 }

@@ -26,6 +26,7 @@ static bh_request request_for(const bh_tasks *tasks, int64_t g)
 /* Requests of this rank, with their receivers. */
 typedef struct request_list {
     const bh_tasks *tasks;
+    const eqp_node_shape *shape;
     int64_t n, nranks, capacity, size;
     int64_t *id, *bytes, *first; /* [n], [n], [n + 1] */
     int *rank;                   /* [nranks] */
@@ -62,14 +63,31 @@ static int compare_ranks(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* Adds one request to the homes of all cells found by a group's walk, except `alone`, which needs no answer. */
+/* Ranks of a node need each other's cells not: a node is a place of its own. shape: NULL: so is every rank. */
+static int node_of(const eqp_node_shape *shape, int rank)
+{
+    return shape != NULL ? shape->of[rank] : rank;
+}
+
+/* The rank that gets a home's cells for all ranks of the asker's node. */
+static int receiver_of(const eqp_node_shape *shape, int home, int asker)
+{
+    if (shape == NULL) {
+        return asker;
+    }
+    const int node = shape->of[asker], first = shape->first[node], n = shape->first[node + 1] - first;
+    return shape->member[first + shape->place[home] % n];
+}
+
+/* Adds one request to the homes of all cells found by a group's walk, except those of the node `alone`, which need no
+ * answer. */
 static int add_request(request_list *list, const bh_tree *tree, int64_t g, const bh_list *walk, int alone)
 {
     const int64_t begin = list->nranks;
 
     for (int64_t i = 0; i < walk->nabsent; i++) {
         const int home = tree->cell[walk->absent[i]].home;
-        if (home != alone && list->last[home] != g + 1) {
+        if (node_of(list->shape, home) != alone && list->last[home] != g + 1) {
             list->last[home] = g + 1;
             EQP_CHECK(eqp_array_reserve(&list->rank, &list->capacity, list->nranks + 1, sizeof *list->rank));
             list->rank[list->nranks++] = home;
@@ -88,17 +106,21 @@ typedef struct group_place {
     int64_t sent, local; /* the next group that goes out; the next task that stays */
 } group_place;
 
-/* True if other ranks compute some of a group; call in group order. alone: the rank that computes all of it, or -1.
+/* True if other ranks compute some of a group; call in group order. alone: the node that computes all of it, or -1.
  * own: this rank's task for it, or -1. */
-static bool is_sent(const bh_tasks *tasks, int64_t g, group_place *at, int *alone, int64_t *own)
+static bool is_sent(const bh_tasks *tasks, const eqp_node_shape *shape, int me, int64_t g, group_place *at, int *alone,
+                    int64_t *own)
 {
     const bool sent = at->sent < tasks->nsent && tasks->sent_group[at->sent] == g;
     const bool here = at->local < tasks->nlocal && tasks->task[at->local].at_home == g;
 
     *alone = -1;
     if (sent) {
-        const int64_t first = tasks->sent_first[at->sent], n = tasks->sent_first[at->sent + 1] - first;
-        *alone = n == 1 && !here ? tasks->sent_rank[first] : -1;
+        const int64_t first = tasks->sent_first[at->sent], end = tasks->sent_first[at->sent + 1];
+        *alone = node_of(shape, here ? me : tasks->sent_rank[first]);
+        for (int64_t i = first; i < end; i++) {
+            *alone = node_of(shape, tasks->sent_rank[i]) == *alone ? *alone : -1;
+        }
         at->sent++;
     }
     *own = here ? at->local++ : -1;
@@ -131,7 +153,7 @@ static int collect_requests(const bh_tree *tree, int me, int nranks, bh_tasks *t
         const bh_group *group = &tasks->group[g];
         int64_t own;
         int alone;
-        const bool sent = is_sent(tasks, g, &at, &alone, &own);
+        const bool sent = is_sent(tasks, requests->shape, me, g, &at, &alone, &own);
         code = sent ? bh_walk_branches(tree, group, mac, &list) : bh_walk_absent(tree, group, mac, NULL, &list);
         code = code == EQP_OK ? add_request(requests, tree, g, &list, alone) : code;
         if (!sent) {
@@ -150,11 +172,13 @@ static int collect_requests(const bh_tree *tree, int me, int nranks, bh_tasks *t
 /* A rank that receives the cells it needs for a group. */
 typedef struct due {
     int asker;
+    int receiver;  /* of the cells: the asker, or a rank of its node */
     int64_t place; /* in the list, before it is sorted */
     bh_request request;
 } due;
 
 typedef struct due_list {
+    const eqp_node_shape *shape;
     int64_t n, capacity;
     due *due;
     int *rank; /* [ranks] scratch */
@@ -164,8 +188,8 @@ static int compare_dues(const void *a, const void *b)
 {
     const due *p = a, *q = b;
 
-    return p->asker != q->asker ? (p->asker > q->asker) - (p->asker < q->asker)
-                                : (p->place > q->place) - (p->place < q->place);
+    return p->receiver != q->receiver ? (p->receiver > q->receiver) - (p->receiver < q->receiver)
+                                      : (p->place > q->place) - (p->place < q->place);
 }
 
 /* All other ranks that compute some of a request's group. */
@@ -175,8 +199,9 @@ static int add_dues(due_list *list, const bh_request *request, int me, int nrank
 
     EQP_CHECK(eqp_array_reserve(&list->due, &list->capacity, list->n + n, sizeof *list->due));
     for (int i = 0; i < n; i++) {
-        if (list->rank[i] != me) {
-            list->due[list->n] = (due){list->rank[i], list->n, *request};
+        const int asker = list->rank[i];
+        if (node_of(list->shape, asker) != node_of(list->shape, me)) {
+            list->due[list->n] = (due){asker, receiver_of(list->shape, me, asker), list->n, *request};
             list->n++;
         }
     }
@@ -214,13 +239,14 @@ static int mark(bh_let *let, const due *of, const bh_mac *mac, const eqp_map *ma
 
     memcpy(group.lo, of->request.lo, sizeof group.lo);
     memcpy(group.hi, of->request.hi, sizeof group.hi);
-    return bh_let_mark(let, of->asker, &group, mac, bh_tile_choose(&choice, map, of->request.tag, of->asker, &group));
+    return bh_let_mark(let, of->receiver, &group, mac,
+                       bh_tile_choose(&choice, map, of->request.tag, of->asker, &group));
 }
 
-static int answer(const bh_tree *tree, MPI_Comm comm, const bh_parcels *came, const bh_tasks *tasks, const bh_mac *mac,
-                  const eqp_map *map, bh_let **let, bh_let_blocks *blocks)
+static int answer(const bh_tree *tree, MPI_Comm comm, const eqp_node_shape *shape, const bh_parcels *came,
+                  const bh_tasks *tasks, const bh_mac *mac, const eqp_map *map, bh_let **let, bh_let_blocks *blocks)
 {
-    due_list list = {0};
+    due_list list = {.shape = shape};
     int me, nranks, code;
 
     MPI_Comm_rank(comm, &me);
@@ -242,17 +268,53 @@ static void pack_ghosts(const void *let, int64_t block, unsigned char *to)
     bh_let_pack_block(let, block, to);
 }
 
+static const eqp_node_shape *shape_of(const bh_messengers *m)
+{
+    return m->neighbours != NULL ? bh_neighbours_shape(m->neighbours) : NULL;
+}
+
+/* A home answers the receivers of the nodes that have asked it, and receives what the ranks of this node have asked
+ * for. ranks: the lists, owned by the caller. Returns the code of the node. */
+static int find_partners(const bh_messengers *m, const eqp_node_shape *shape, const eqp_messages_view *came, int code,
+                         int **ranks, bh_partners *partners)
+{
+    int me, nranks, *to, *from;
+
+    MPI_Comm_rank(m->comm, &me);
+    MPI_Comm_size(m->comm, &nranks);
+    bh_neighbours_ask(m->neighbours, m->nasked, m->asked);
+    const int created = eqp_array_create(ranks, 3 * (int64_t)nranks, sizeof **ranks);
+    EQP_CHECK(eqp_node_meet(m->neighbours->node, code == EQP_OK ? created : code));
+    to = *ranks + nranks;
+    from = to + nranks;
+    for (int i = 0; i < came->n; i++) {
+        (*ranks)[i] = receiver_of(shape, me, came->rank[i]);
+    }
+    *partners = (bh_partners){.nto = bh_list_ranks(came->n, *ranks, nranks, to), .to = to, .from = from};
+    for (int home = 0; home < nranks; home++) {
+        if (receiver_of(shape, home, me) == me && bh_neighbours_asked(m->neighbours, home)) {
+            from[partners->nfrom++] = home;
+        }
+    }
+    return EQP_OK;
+}
+
 /* Starts to answer the requests with blocks. With messages every rank that has sent a request gets an answer and
  * expects one; with tasks away from home other ranks get some too. */
 static int send_ghosts(bh_fetch *fetch, bh_messengers *m, const eqp_exchange_plan *plan, const bh_parcels *requests,
                        const bh_tasks *tasks, const bh_mac *mac, const eqp_map *map, int code)
 {
     const eqp_messages_view came = eqp_messenger_came(requests->messages);
-    const bh_partners partners = {came.n, m->nasked, came.rank, m->asked};
+    const eqp_node_shape *shape = shape_of(m);
+    bh_partners partners = {came.n, m->nasked, came.rank, m->asked};
+    int *ranks = NULL;
     bh_let_blocks marked = {0};
     bh_let *let = NULL;
 
-    code = code == EQP_OK ? answer(fetch->tree, m->comm, requests, tasks, mac, map, &let, &marked) : code;
+    if (shape != NULL && requests->messages != NULL && !tasks->returns) {
+        code = find_partners(m, shape, &came, code, &ranks, &partners);
+    }
+    code = code == EQP_OK ? answer(fetch->tree, m->comm, shape, requests, tasks, mac, map, &let, &marked) : code;
     const eqp_route_blocks blocks = {.n = marked.n,
                                      .id = marked.id,
                                      .bytes = marked.bytes,
@@ -262,13 +324,15 @@ static int send_ghosts(bh_fetch *fetch, bh_messengers *m, const eqp_exchange_pla
     code = bh_parcels_start(&fetch->ghosts, m->comm, plan, requests->messages != NULL ? m->ghosts : NULL, &blocks,
                             pack_ghosts, let, tasks->returns ? NULL : &partners);
     bh_let_free(let);
+    free(ranks);
     return code;
 }
 
 int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_messengers *messengers, const eqp_exchange_plan *plan,
                        bh_tasks *tasks, const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic)
 {
-    request_list list = {.tasks = tasks, .size = bh_request_bytes(mac)};
+    const eqp_node_shape *shape = shape_of(messengers);
+    request_list list = {.tasks = tasks, .shape = shape, .size = bh_request_bytes(mac)};
     bh_parcels requests = {.messages = NULL};
     bool open = false;
     int me, nranks;
@@ -276,9 +340,10 @@ int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_messengers *messengers
     *fetch = (bh_fetch){.tree = tree};
     MPI_Comm_rank(messengers->comm, &me);
     MPI_Comm_size(messengers->comm, &nranks);
-    if (nranks == 1 || tree->shared) {
+    if (nranks == 1 || (shape != NULL && shape->nnodes == 1)) {
         return code; /* nothing is absent */
     }
+    fetch->neighbours = shape != NULL ? messengers->neighbours : NULL;
     const int opened = bh_messengers_open(messengers, plan, &open);
     if (opened != EQP_OK) { /* on all ranks */
         return opened;
@@ -300,17 +365,51 @@ int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_messengers *messengers
     return code;
 }
 
-int bh_essential_finish(bh_fetch *fetch, int mine, bh_traffic *traffic)
+static int graft(bh_fetch *fetch, bh_traffic *traffic)
 {
     const int64_t cells = fetch->tree->ncells, particles = fetch->tree->sources.n;
+    int code = EQP_OK;
 
-    mine = bh_parcels_finish(&fetch->ghosts, mine, &traffic->phase[BH_PHASE_GHOSTS]);
-    for (int64_t i = 0; mine == EQP_OK && i < bh_parcels_pieces(&fetch->ghosts); i++) {
+    for (int64_t i = 0; code == EQP_OK && i < bh_parcels_pieces(&fetch->ghosts); i++) {
         const bh_piece piece = bh_parcels_piece(&fetch->ghosts, i);
-        mine = bh_let_graft_all(fetch->tree, piece.rank, piece.data, (size_t)piece.bytes);
+        code = bh_let_graft_all(fetch->tree, piece.rank, piece.data, (size_t)piece.bytes);
     }
     traffic->cells += fetch->tree->ncells - cells;
     traffic->particles += fetch->tree->sources.n - particles;
+    return code;
+}
+
+/* Grafts what came to this rank onto the tree of the node, and waits for what came to the others. */
+static int graft_together(bh_fetch *fetch, int code, bh_traffic *traffic)
+{
+    bool waits = true, again = true;
+    int64_t bytes = 0;
+
+    for (int64_t i = 0; code == EQP_OK && i < bh_parcels_pieces(&fetch->ghosts); i++) {
+        bytes += bh_parcels_piece(&fetch->ghosts, i).bytes;
+    }
+    while (again) {
+        int mine = code;
+        fetch->tree->shared.lacks = (bh_room){0};
+        if (mine == EQP_OK && waits) {
+            mine = bh_shared_take(fetch->tree, bytes);
+            waits = mine != EQP_OK;
+            mine = mine == EQP_OK ? graft(fetch, traffic) : mine;
+        }
+        code = bh_neighbours_arrive(fetch->neighbours, fetch->tree, mine, &again);
+        again = again && code == EQP_OK;
+    }
+    return code;
+}
+
+int bh_essential_finish(bh_fetch *fetch, int mine, bh_traffic *traffic)
+{
+    mine = bh_parcels_finish(&fetch->ghosts, mine, &traffic->phase[BH_PHASE_GHOSTS]);
+    if (fetch->neighbours != NULL) {
+        mine = graft_together(fetch, mine, traffic);
+    } else if (mine == EQP_OK) {
+        mine = graft(fetch, traffic);
+    }
     bh_parcels_free(&fetch->ghosts);
     return mine;
 }

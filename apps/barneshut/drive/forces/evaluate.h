@@ -80,7 +80,8 @@ int64_t bh_request_bytes(const bh_mac *mac);
 
 /* Blocks of other ranks' trees under way; see <physics/let.h>. */
 typedef struct bh_fetch {
-    bh_tree *tree; /* borrowed */
+    bh_tree *tree;                    /* borrowed */
+    struct bh_neighbours *neighbours; /* borrowed; NULL: all cells are here, or ranks share no memory */
     bh_parcels ghosts;
 } bh_fetch;
 

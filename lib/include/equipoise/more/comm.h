@@ -259,6 +259,7 @@ typedef struct eqp_node_shape {
     int nranks;        /**< ranks of this node */
     int rank;          /**< this rank's place among them */
     const int *of;     /**< [ranks] the node of each rank */
+    const int *place;  /**< [ranks] the place of each rank among those of its node */
     const int *first;  /**< [nnodes + 1] the ranks of node k are member[first[k]] to member[first[k + 1] - 1], */
     const int *member; /**< [ranks] ascending */
 } eqp_node_shape;
