@@ -373,15 +373,10 @@ TEST(seconds_become_whole_units)
         double seconds, unit;
         int code;
         int64_t least, most;
-    } cases[] = {{1.9999, 1, EQP_OK, 1, 1},
-                 {0, 1e-9, EQP_OK, 0, 0},
-                 {2.5e-6, 1e-9, EQP_OK, 2499, 2500},
-                 {-1e-9, 1e-9, EQP_ERR_DATA, 7, 7},
-                 {NAN, 1e-9, EQP_ERR_DATA, 7, 7},
-                 {INFINITY, 1e-9, EQP_ERR_DATA, 7, 7},
-                 {1e10, 1e-9, EQP_ERR_OVERFLOW, 7, 7},
-                 {1, 0, EQP_ERR_ARGUMENT, 7, 7},
-                 {1, NAN, EQP_ERR_ARGUMENT, 7, 7}};
+    } cases[] = {
+        {0, 1e-9, EQP_OK, 0, 0},        {NAN, 1e-9, EQP_ERR_DATA, 7, 7},   {2.5e-6, 1e-9, EQP_OK, 2499, 2500},
+        {1.9999, 1, EQP_OK, 1, 1},      {1, NAN, EQP_ERR_ARGUMENT, 7, 7},  {INFINITY, 1e-9, EQP_ERR_DATA, 7, 7},
+        {1, 0, EQP_ERR_ARGUMENT, 7, 7}, {-1e-9, 1e-9, EQP_ERR_DATA, 7, 7}, {1e10, 1e-9, EQP_ERR_OVERFLOW, 7, 7}};
 
     for (int i = 0; i < COUNT_OF(cases); i++) {
         int64_t load = 7;

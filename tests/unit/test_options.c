@@ -441,18 +441,9 @@ TEST(the_word_that_was_meant_is_found)
     static const char *const known[] = {"count", "sfc", "rcb", "interaction", "tiles"};
     static const struct {
         const char *text, *meant;
-    } cases[] = {{"cuont", "count"},
-                 {"SFC", "sfc"},
-                 {"sfcc", "sfc"},
-                 {"rbc", "rcb"},
-                 {"interacton", "interaction"},
-                 {"tile", "tiles"},
-                 {"none", NULL},
-                 {"x", NULL},
-                 {"", NULL},
-                 {"hypergraph", NULL},
-                 {"rib", "rcb"},
-                 {"iteractoin", "interaction"}};
+    } cases[] = {{"", NULL},     {"rbc", "rcb"}, {"sfcc", "sfc"},    {"hypergraph", NULL},
+                 {"x", NULL},    {"none", NULL}, {"tile", "tiles"},  {"interacton", "interaction"},
+                 {"SFC", "sfc"}, {"rib", "rcb"}, {"cuont", "count"}, {"iteractoin", "interaction"}};
 
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         eqp_nearest nearest = {.text = cases[c].text, .length = strlen(cases[c].text)};

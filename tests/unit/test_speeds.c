@@ -60,25 +60,12 @@ TEST(bad_measurements_change_nothing)
         int rank;
         double size, seconds;
         int code;
-    } wrong[] = {
-        {-1, 1, 1, EQP_ERR_ARGUMENT},
-        {2, 1, 1, EQP_ERR_ARGUMENT},
-        {0, -1, 1, EQP_ERR_ARGUMENT},
-        {0, NAN, 1, EQP_ERR_ARGUMENT},
-        {0, INFINITY, 1, EQP_ERR_ARGUMENT},
-        {0, 10, -1, EQP_ERR_DATA},
-        {0, 10, NAN, EQP_ERR_DATA},
-        {0, 10, INFINITY, EQP_ERR_DATA},
-        {0, 10, 0, EQP_ERR_DATA},
-        {0, 10, -0.0, EQP_ERR_DATA},
-        {0, 0, -1, EQP_ERR_DATA},
-        {0, 0, NAN, EQP_ERR_DATA},
-        {0, 1, 1e-31, EQP_ERR_DATA},
-        {0, 1, 1e31, EQP_ERR_DATA},
-        {0, 1e300, 1, EQP_ERR_ARGUMENT},
-        {0, 1, 4.9e-324, EQP_ERR_DATA},
-        {0, 1e-300, 1e-300, EQP_ERR_ARGUMENT},
-    };
+    } wrong[] = {{0, 10, 0, EQP_ERR_DATA},   {2, 1, 1, EQP_ERR_ARGUMENT},  {0, 1, 4.9e-324, EQP_ERR_DATA},
+                 {0, 0, -1, EQP_ERR_DATA},   {0, 10, -0.0, EQP_ERR_DATA},  {0, 10, INFINITY, EQP_ERR_DATA},
+                 {0, 10, -1, EQP_ERR_DATA},  {0, 1, 1e-31, EQP_ERR_DATA},  {0, 1e300, 1, EQP_ERR_ARGUMENT},
+                 {0, 0, NAN, EQP_ERR_DATA},  {-1, 1, 1, EQP_ERR_ARGUMENT}, {0, INFINITY, 1, EQP_ERR_ARGUMENT},
+                 {0, 10, NAN, EQP_ERR_DATA}, {0, -1, 1, EQP_ERR_ARGUMENT}, {0, 1e-300, 1e-300, EQP_ERR_ARGUMENT},
+                 {0, 1, 1e31, EQP_ERR_DATA}, {0, NAN, 1, EQP_ERR_ARGUMENT}};
     const int64_t share[] = {10, 10};
     FREED(eqp_speeds) *speeds = create(EQP_SPEEDS_AKIMA, 2, 20);
     double speed = -7.0;
