@@ -158,22 +158,22 @@ static void find_children(int n, const double *const x[3], const double corner[3
 #define STEP_CHILDREN (1 << 3 * STEP)
 #define MANY_POINTS 2000
 
-_Static_assert(EQP_CURVE_BITS % STEP == 0, "whole steps");
+_Static_assert(STEP == 3 && EQP_CURVE_BITS % STEP == 0, "whole steps of three levels");
 
 /* [state][children] -> next state and places */
 typedef uint16_t step_table[STATES][STEP_CHILDREN];
 
 static void make_steps(step_table table)
 {
-    for (unsigned begin = 0; begin < STATES; begin++) {
-        for (unsigned children = 0; children < STEP_CHILDREN; children++) {
-            unsigned state = begin, places = 0;
-            for (int shift = 3 * (STEP - 1); shift >= 0; shift -= 3) {
-                const unsigned entry = place_of_child[state][children >> shift & 7];
-                places = places << 3 | (entry & 7);
-                state = entry >> 3;
+    uint16_t *to = table[0];
+
+    for (int begin = 0; begin < STATES; begin++) {
+        for (int i = 0; i < 64; i++) {
+            const unsigned first = place_of_child[begin][i >> 3], second = place_of_child[first >> 3][i & 7];
+            for (int child = 0; child < 8; child++) {
+                const unsigned third = place_of_child[second >> 3][child];
+                *to++ = (uint16_t)((third >> 3) * STEP_CHILDREN + ((first & 7) << 6 | (second & 7) << 3 | (third & 7)));
             }
-            table[begin][children] = (uint16_t)(state * STEP_CHILDREN + places);
         }
     }
 }
