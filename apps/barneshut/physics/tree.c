@@ -88,18 +88,25 @@ int bh__sources_reserve(bh_tree *tree, int64_t n)
     return EQP_OK;
 }
 
+/* Sets all but the moments, which follow from what is below the cell. */
+static void begin_cell(bh_cell *cell, uint64_t key, uint64_t place, int level, int home, int64_t first, int64_t count)
+{
+    cell->key = key;
+    cell->place = place;
+    cell->level = level;
+    cell->home = home;
+    cell->nchild = 0;
+    cell->tight = EQP_CURVE_BITS;
+    cell->family = -1;
+    cell->child = BH_ABSENT;
+    cell->first = first;
+    cell->count = count;
+}
+
 static int append_cell(bh_tree *tree, uint64_t key, int level, int home, int64_t first, int64_t count)
 {
     EQP_CHECK(bh__cells_reserve(tree, tree->ncells + 1));
-    tree->cell[tree->ncells++] = (bh_cell){.key = key,
-                                           .place = bh__place(key, level),
-                                           .level = level,
-                                           .home = home,
-                                           .tight = EQP_CURVE_BITS,
-                                           .family = -1,
-                                           .child = BH_ABSENT,
-                                           .first = first,
-                                           .count = count};
+    begin_cell(&tree->cell[tree->ncells++], key, bh__place(key, level), level, home, first, count);
     return EQP_OK;
 }
 
@@ -144,15 +151,9 @@ static void divide(bh_tree *tree, const uint64_t *key, int64_t parent)
     cell->family = (int32_t)tree->nfamilies++;
     for (int w = 0; w < 8; w++) {
         if (bound[w + 1] > bound[w]) {
-            tree->cell[tree->ncells++] = (bh_cell){.key = begin + (uint64_t)w * bh_span(level),
-                                                   .place = bh__place_of_child(cell->place, level, octant[w]),
-                                                   .level = level,
-                                                   .home = cell->home,
-                                                   .tight = EQP_CURVE_BITS,
-                                                   .family = -1,
-                                                   .child = BH_ABSENT,
-                                                   .first = first + bound[w],
-                                                   .count = bound[w + 1] - bound[w]};
+            begin_cell(&tree->cell[tree->ncells++], begin + (uint64_t)w * bh_span(level),
+                       bh__place_of_child(cell->place, level, octant[w]), level, cell->home, first + bound[w],
+                       bound[w + 1] - bound[w]);
         }
     }
     cell->nchild = (int16_t)(tree->ncells - cell->child);
@@ -166,7 +167,9 @@ static int divide_below(bh_tree *tree, const uint64_t *key, int64_t branch)
     stack[depth++] = branch;
     while (depth > 0) {
         const int64_t c = stack[--depth];
-        if (bh__is_leaf(tree, tree->cell[c].count, tree->cell[c].level)) {
+        bh_cell *cell = &tree->cell[c];
+        if (bh__is_leaf(tree, cell->count, cell->level)) {
+            bh__moments_of_particles(tree, cell, cell->first, &cell->moments);
             continue;
         }
         EQP_CHECK(bh__cells_reserve(tree, tree->ncells + 8));
@@ -237,9 +240,7 @@ done:
     tree->ntop_families = tree->nfamilies;
     for (int64_t c = tree->ncells; c-- > tree->shared.begin.cells;) { /* children come after their parents */
         bh_cell *cell = &tree->cell[c];
-        if (cell->nchild == 0) {
-            bh__moments_of_particles(tree, cell, cell->first, &cell->moments);
-        } else {
+        if (cell->nchild > 0) {
             bh__moments_of_children(tree, cell, tree->cell + cell->child, &cell->moments);
             bh__family_of(tree, c, &tree->family[cell->family]);
         }
