@@ -5,7 +5,6 @@
 #include <equipoise/error.h>
 #include <equipoise/more/base.h>
 
-#include <math.h>
 #include <stdlib.h>
 
 typedef struct group_maker {
@@ -19,20 +18,13 @@ typedef struct group_maker {
 
 static void find_bounds(int64_t n, const double *x, double *lo, double *hi)
 {
-    double least[4] = {x[0], x[0], x[0], x[0]}, most[4] = {x[0], x[0], x[0], x[0]}; /* side by side in a register */
-    int64_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        for (int k = 0; k < 4; k++) {
-            least[k] = x[i + k] < least[k] ? x[i + k] : least[k];
-            most[k] = x[i + k] > most[k] ? x[i + k] : most[k];
-        }
+    double least = x[0], most = x[0];
+    for (int64_t i = 1; i < n; i++) {
+        least = x[i] < least ? x[i] : least;
+        most = x[i] > most ? x[i] : most;
     }
-    for (; i < n; i++) {
-        least[0] = x[i] < least[0] ? x[i] : least[0];
-        most[0] = x[i] > most[0] ? x[i] : most[0];
-    }
-    *lo = fmin(fmin(least[0], least[1]), fmin(least[2], least[3]));
-    *hi = fmax(fmax(most[0], most[1]), fmax(most[2], most[3]));
+    *lo = least;
+    *hi = most;
 }
 
 void bh_group_bounds(int64_t count, const double *x, const double *y, const double *z, double lo[3], double hi[3])

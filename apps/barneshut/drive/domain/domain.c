@@ -361,27 +361,34 @@ done:
     return code;
 }
 
+/* The smallest acceleration of a group. */
+static double least_acceleration(const bh_particles *p, const bh_group *group)
+{
+    double least = INFINITY;
+
+    for (int64_t i = group->first; i < group->first + group->count; i++) {
+        const double square = p->ax[i] * p->ax[i] + p->ay[i] * p->ay[i] + p->az[i] * p->az[i];
+        least = square < least ? square : least;
+    }
+    return sqrt(least);
+}
+
 static int make_groups(bh_domain *domain)
 {
     const bh_particles *p = &domain->particles;
-    double *accel = NULL;
     int64_t *tag = NULL, ngroups = 0;
     bh_group *group = NULL;
     int code;
 
-    EQP_TRY(eqp_array_create(&accel, p->n, sizeof *accel));
-    for (int64_t i = 0; i < p->n; i++) {
-        accel[i] = bh_acceleration(p, i);
-    }
-    EQP_TRY(bh_groups_make(&domain->tree, p->key, domain->group_size, accel, &ngroups, &group));
+    EQP_TRY(bh_groups_make(&domain->tree, p->key, domain->group_size, NULL, &ngroups, &group));
     EQP_TRY(eqp_array_create(&tag, ngroups, sizeof *tag));
 done:
-    free(accel);
     if (code != EQP_OK) {
         free(group);
         return code;
     }
     for (int64_t g = 0; g < ngroups; g++) {
+        group[g].accel = least_acceleration(p, &group[g]);
         tag[g] = p->tag[group[g].first + group[g].count / 2];
     }
     free(domain->group);
