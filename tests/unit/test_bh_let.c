@@ -106,6 +106,154 @@ TEST(blocks_in_a_row_are_grafted_as_one_by_one)
     assert_ok(bh_tree_check(twin));
 }
 
+/* ---- ranks of a node in one memory ---- */
+
+enum { NEAR = 2 }; /* ranks 0 and 1 of four */
+
+typedef struct node {
+    bh_tree tree[NEAR];
+    bh_room slot, behind;
+    void *memory;
+} node;
+
+static void node_free(node *n)
+{
+    for (int r = 0; r < NEAR; r++) {
+        bh_tree_free(&n->tree[r]);
+    }
+    free(n->memory);
+}
+
+static void *room_for(const node *n)
+{
+    void *memory = aligned_alloc(64, (size_t)(bh_shared_bytes(&n->slot, &n->behind, NEAR) + 63) / 64 * 64);
+
+    assert_non_null(memory);
+    return memory;
+}
+
+static bool add_lacks(bh_room *room, const bh_room *lacks)
+{
+    room->cells = lacks->cells > room->cells ? lacks->cells : room->cells;
+    room->families = lacks->families > room->families ? lacks->families : room->families;
+    room->particles = lacks->particles > room->particles ? lacks->particles : room->particles;
+    return lacks->cells > 0 || lacks->families > 0 || lacks->particles > 0;
+}
+
+/* Slots grow from nothing to what is needed. */
+static void build_slots(node *n, const bh_part *parts)
+{
+    for (bool again = true; again;) {
+        free(n->memory);
+        n->memory = room_for(n);
+        again = false;
+        for (int r = 0; r < NEAR; r++) {
+            const bh_set *s = &parts[r].set;
+            bh_tree_share(&n->tree[r], n->memory, &n->slot, &n->behind, NEAR, r);
+            const int code = bh_tree_build(&n->tree[r], &s->box, s->n, s->key, s->x, s->y, s->z, s->m,
+                                           parts[r].nintervals, parts[r].interval, r);
+            const bool lacks = add_lacks(&n->slot, &n->tree[r].shared.lacks);
+            assert_int_equal(code, lacks ? EQP_ERR_MEMORY : EQP_OK);
+            again = again || lacks;
+        }
+    }
+}
+
+/* Repeats a call with more room behind the slots while it lacks some. */
+static bool grows(node *n, bh_tree *tree, int code)
+{
+    const bool lacks = add_lacks(&n->behind, &tree->shared.lacks);
+
+    assert_int_equal(code, lacks ? EQP_ERR_MEMORY : EQP_OK);
+    if (lacks) {
+        void *memory = room_for(n);
+        bh_shared_move(tree, memory, &n->behind, NEAR);
+        for (int r = 0; r < NEAR; r++) {
+            bh_tree_moved(&n->tree[r], memory, &n->behind, NEAR);
+        }
+        free(n->memory);
+        n->memory = memory;
+    }
+    return lacks;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const bh_cell *p = a, *q = b;
+
+    return (p->key > q->key) - (p->key < q->key);
+}
+
+static void build_top(node *n, const bh_part *parts)
+{
+    int code;
+
+    do {
+        HEAP bh_cell *branch = calloc(MOST_BLOCKS, sizeof *branch);
+        HEAP unsigned char *bytes = malloc(MOST_BLOCKS * (size_t)bh_branch_bytes(&n->tree[0]));
+        int64_t count = 0;
+        assert_true(branch != NULL && bytes != NULL);
+        for (int r = 0; r < parts[0].nranks; r++) {
+            const bh_tree *from = r < NEAR ? &n->tree[r] : &parts[r].tree;
+            const bh_cell *first = from->cell + from->shared.begin.cells;
+            assert_true(count + from->nbranches <= MOST_BLOCKS);
+            memcpy(branch + count, first, (size_t)from->nbranches * sizeof *branch);
+            if (r >= NEAR) {
+                bh_branches_pack(from, from->nbranches, first, bytes);
+                assert_ok(bh_branches_unpack(from, from->nbranches, bytes, branch + count));
+            }
+            count += from->nbranches;
+        }
+        qsort(branch, (size_t)count, sizeof *branch, compare_keys);
+        code = bh_shared_open(&n->tree[0], count);
+        code = code == EQP_OK ? bh_tree_top(&n->tree[0], count, branch, 0) : code;
+    } while (grows(n, &n->tree[0], code));
+    bh_shared_close(&n->tree[0]);
+    bh_tree_follow(&n->tree[1], n->tree[0].root, n->tree[0].ntop_families);
+}
+
+TEST(ranks_in_one_memory_walk_one_tree)
+{
+    BH_SET(set, BH_CLUSTERED, 1500, 39);
+    BH_TREE(whole, &set, 4);
+    BH_PARTS(parts, &set, 4, 8, 4, 2);
+    FREED_BY(node_free) node n = {.memory = NULL};
+    BH_LIST(list);
+    BH_LIST(same);
+    for (int r = 0; r < NEAR; r++) {
+        bh_tree_init(&n.tree[r], 4);
+    }
+    build_slots(&n, parts);
+    build_top(&n, parts);
+    for (int from = NEAR; from < 4; from++) { /* one rank of the node gets what all of it need */
+        for (int to = 0; to < NEAR; to++) {
+            FREED_BY(packed_free) packed out;
+            bh_tree *tree = &n.tree[from % NEAR];
+            pack_for(parts, from, to, &geometric, &out);
+            while (grows(&n, tree, bh_shared_take(tree, (int64_t)out.size))) {
+            }
+            assert_ok(bh_let_graft_all(tree, from, out.data, out.size));
+        }
+    }
+    for (int r = 0; r < NEAR; r++) {
+        for (int64_t g = 0; g < parts[r].ngroups; g++) {
+            assert_ok(bh_walk(&n.tree[r], &parts[r].group[g], &geometric, NULL, &list));
+            assert_ok(bh_walk(&whole, &parts[r].group[g], &geometric, NULL, &same));
+            assert_int_equal(list.nabsent, 0);
+            assert_true(list.ncells == same.ncells && list.nruns == same.nruns && list.nsources == same.nsources);
+            for (int64_t c = 0; c < list.ncells; c++) {
+                assert_memory_equal(&n.tree[r].cell[list.cell[c]].moments, &whole.cell[same.cell[c]].moments,
+                                    sizeof(bh_moments));
+            }
+            for (int64_t k = 0; k < list.nruns; k++) {
+                assert_int_equal(list.run_count[k], same.run_count[k]);
+                assert_memory_equal(n.tree[r].sources.x + list.run_first[k], whole.sources.x + same.run_first[k],
+                                    (size_t)same.run_count[k] * sizeof(double));
+            }
+        }
+    }
+}
+
 /* ---- bundles ---- */
 
 typedef struct giver {
