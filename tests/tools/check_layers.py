@@ -35,6 +35,7 @@ EXTERNAL = [
     ("link.h", "the C library's own"),
     ("unwind.h", "the compiler's own"),
     ("sanitizer/*.h", "sanitizers"),
+    ("simgrid/*.h", "SimGrid"),
     ("ISO_Fortran_binding.h", "Fortran's descriptors"),
 ]
 
@@ -74,7 +75,7 @@ MAY_INCLUDE = {
     "preload": ["errors", "interface", "calls", "sampling", "base", "comm", "methods", "decide", "run", "late", "MPI", "the C library's own"],
     "bindings": ["errors", "MPI", "Fortran's descriptors"] + PUBLIC,
     "example": ["errors", "umbrella", "MPI"] + PUBLIC,
-    "bench": ["errors", "umbrella", "shell", "reports", "physics", "drive", "MPI", "intrinsics"] + PUBLIC,
+    "bench": ["errors", "umbrella", "shell", "reports", "physics", "drive", "MPI", "intrinsics", "SimGrid", "the C library's own"] + PUBLIC,
     "test": ["unit test", "errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "trace", "drive", "example", "MPI", "HDF5", "zlib", "jansson",
              "cmocka", "Zoltan", "the C library's own", "the compiler's own", "sanitizers"] + PUBLIC,
 }
