@@ -3,6 +3,7 @@
 #include "harness.h"
 
 #include "map/assignment.h"
+#include "map/items.h"
 
 #include <math.h>
 
@@ -64,12 +65,14 @@ static double sum_of(MPI_Comm comm, double mine)
 }
 
 /* Every tile of the heavy owner is a unit with its own pins and weight; light owners have one interaction each. At a
- * low rate all owners of all ranks are one unit. */
+ * low rate all owners of all ranks are one unit, which is now where most of its work is. */
 MPI_TEST(every_interaction_can_be_a_unit)
 {
     const world w = make_world(comm);
     eqp_owners owners = {.n = 0};
     eqp_work_units units = {.units = NULL};
+    eqp_items items = {.id = NULL};
+    eqp_map *old = NULL;
     double weight = 0, all = 0, ntiles = 0;
 
     CHECK_EQUAL(make_units(comm, "interaction:full", NULL, &owners, &units, NULL), EQP_OK);
@@ -93,6 +96,14 @@ MPI_TEST(every_interaction_can_be_a_unit)
     eqp__owners_free(&owners);
     CHECK_EQUAL(make_units(comm, "interaction:rate=1e-9", NULL, &owners, &units, NULL), EQP_OK);
     CHECK_EQUAL(sum_of(comm, (double)units.n), 1);
+    CHECK_EQUAL(eqp_map_create(0, NULL, NULL, NULL, &old), EQP_OK);
+    for (int64_t o = 0; o < owners.n; o++) {
+        owners.owner[o].tag = owners.id[o] == place_of(&w, HEAVY) ? w.size - 1 : o % w.size;
+    }
+    CHECK_EQUAL(eqp__items_fill(&items, &owners, &units, old), EQP_OK);
+    CHECK(units.n == 0 || items.part_now[0] == w.size - 1);
+    eqp__items_free(&items);
+    eqp_map_free(old);
     eqp__work_units_free(&units);
     eqp__owners_free(&owners);
 }
