@@ -253,18 +253,11 @@ static void run_steps(MPI_Comm comm, eqp_lazy *lazy, const void *user)
 
 MPI_TEST(owners_are_found_again_by_every_way)
 {
-    static const way ways[] = {{"sfc", "0:delay=1,repair=never", 3},
-                               {"sfc", "0:delay=3,repair=never", 2},
-                               {"sfc", "thread:wait=0,repair=never", 2},
-                               {"sfc", "1:delay=2,repair=never", 2},
-                               {"sfc", "2:wait=1,repair=never", 2},
-                               {"sfc", "5:delay=2,repair=never", 2},
-                               {"sfc", "thread", 0},
-                               {"tiles", "thread:delay=2", 2},
-                               {"interaction", "1:wait=0", 2},
-                               {"tiles", "2:delay=1", 2},
-                               {"auto", "1:delay=2", 0},
-                               {"sfc", "1:delay=3,repair=2", 1}};
+    static const way ways[] = {
+        {"sfc", "thread", 0},           {"interaction", "1:wait=0", 2},       {"sfc", "0:delay=3,repair=never", 2},
+        {"auto", "1:delay=2", 0},       {"sfc", "1:delay=3,repair=2", 1},     {"sfc", "1:delay=2,repair=never", 2},
+        {"tiles", "2:delay=1", 2},      {"sfc", "2:wait=1,repair=never", 2},  {"sfc", "5:delay=2,repair=never", 2},
+        {"tiles", "thread:delay=2", 2}, {"sfc", "0:delay=1,repair=never", 3}, {"sfc", "thread:wait=0,repair=never", 2}};
 
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         run_late_maps(comm, ways[i].words, false, NULL, run_steps, &ways[i]);

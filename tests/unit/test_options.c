@@ -327,22 +327,20 @@ TEST(mistakes_in_keyed_values_are_named)
     char many[600] = "k:a=1";
     const struct {
         const char *text, *line;
-    } cases[] = {
-        {many, "more than 32 keys"},
-        {"", "'' does not begin with a name"},
-        {":n=1", "':n=1' does not begin with a name"},
-        {"k:", "'' is not key=value"},
-        {"k:n=1,", "'' is not key=value"},
-        {"a,b=1", "'a' is not key=value"},
-        {"=1", "'=1' is not key=value"},
-        {"k:=1", "'=1' is not key=value"},
-        {"k:n=", "n has no value"},
-        {"k:n=1,n=2", "n is given twice"},
-        {"k:n=11", "n: '11' is not an integer from 1 to 10"},
-        {"k:x=2", "x: '2' is not a number <= 1"},
-        {"k:x=3,n=0", "n: '0' is not an integer from 1 to 10"},
-        {"k:n=2,typo=1", "typo: no such key; known: n x"},
-    };
+    } cases[] = {{many, "more than 32 keys"},
+                 {"", "'' does not begin with a name"},
+                 {":n=1", "':n=1' does not begin with a name"},
+                 {"k:", "'' is not key=value"},
+                 {"k:n=1,", "'' is not key=value"},
+                 {"a,b=1", "'a' is not key=value"},
+                 {"=1", "'=1' is not key=value"},
+                 {"k:=1", "'=1' is not key=value"},
+                 {"k:n=", "n has no value"},
+                 {"k:n=1,n=2", "n is given twice"},
+                 {"k:n=11", "n: '11' is not an integer from 1 to 10"},
+                 {"k:x=2", "x: '2' is not a number <= 1"},
+                 {"k:x=3,n=0", "n: '0' is not an integer from 1 to 10"},
+                 {"k:n=2,typo=1", "typo: no such key; known: n x"}};
 
     for (int i = 0; i < APP_KEYED_MAX; i++) {
         (void)snprintf(many + strlen(many), sizeof many - strlen(many), ",b%d=1", i);
