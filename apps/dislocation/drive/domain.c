@@ -160,10 +160,8 @@ typedef struct news {
     int home;
 } news;
 
-static int hear_news(void *user, dd_inbox *in)
+static int hear_news(dd_domain *domain, dd_inbox *in)
 {
-    dd_domain *domain = user;
-
     for (const news *heard; (heard = dd_inbox_next(in, sizeof *heard)) != NULL;) {
         const int64_t place = dd_network_find(&domain->network, heard->neighbour);
         dd_arm *arm = place < 0 ? NULL : dd_node_find_arm(&domain->network.node[place], heard->moved);
@@ -176,11 +174,12 @@ static int hear_news(void *user, dd_inbox *in)
 }
 
 /* bytes: sent to other ranks */
-static int tell_neighbours(dd_domain *domain, const int *dest, int64_t *bytes)
+static int tell_neighbours(dd_domain *domain, int code, const int *dest, int64_t *bytes)
 {
-    dd_outbox out = {0};
+    DD_FREED_BY(dd_inbox_free) dd_inbox in = {0};
+    dd_outbox out = {.code = code};
 
-    for (int64_t i = 0; i < domain->network.n; i++) {
+    for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
         const dd_node *node = &domain->network.node[i];
         for (int k = 0; k < node->narms && dest[i] != domain->rank; k++) {
             const news told = {node->arm[k].tag, node->tag, dest[i]};
@@ -188,23 +187,18 @@ static int tell_neighbours(dd_domain *domain, const int *dest, int64_t *bytes)
             *bytes += node->arm[k].home != domain->rank ? (int64_t)sizeof told : 0;
         }
     }
-    return dd_outbox_pass(domain->comm, &out, hear_news, domain);
+    EQP_CHECK(dd_outbox_deliver_own(domain->comm, &out, NULL, &in));
+    return hear_news(domain, &in);
 }
 
-typedef struct migration {
-    dd_domain *domain;
-    const int *dest;
-} migration;
-
 /* Nodes that stay close ranks; those that arrive are added. */
-static int exchange_nodes(void *user, dd_inbox *in)
+static int exchange_nodes(dd_domain *domain, const int *dest, dd_inbox *in)
 {
-    const migration *m = user;
-    dd_network *network = &m->domain->network;
+    dd_network *network = &domain->network;
     int64_t kept = 0;
 
     for (int64_t i = 0; i < network->n; i++) {
-        if (m->dest[i] != m->domain->rank) {
+        if (dest[i] != domain->rank) {
             dd_node_free(&network->node[i]);
         } else {
             network->node[kept++] = network->node[i];
@@ -215,27 +209,27 @@ static int exchange_nodes(void *user, dd_inbox *in)
     while (!dd_inbox_empty(in)) {
         DD_FREED_BY(dd_node_free) dd_node arrived = {0};
         EQP_CHECK(dd_inbox_read_node(in, &arrived));
-        arrived.home = m->domain->rank;
+        arrived.home = domain->rank;
         EQP_CHECK(dd_network_add(network, &arrived));
     }
     return EQP_OK;
 }
 
-int dd_domain_migrate(dd_domain *domain, const int *dest, dd_moved *moved)
+int dd_domain_migrate(dd_domain *domain, int code, const int *dest, dd_moved *moved)
 {
-    migration m = {domain, dest};
+    DD_FREED_BY(dd_inbox_free) dd_inbox in = {0};
     dd_moved leaving = {0, 0};
-    dd_outbox out = {0};
+    dd_outbox out = {.code = tell_neighbours(domain, code, dest, &leaving.bytes)};
 
-    EQP_CHECK(tell_neighbours(domain, dest, &leaving.bytes));
-    for (int64_t i = 0; i < domain->network.n; i++) {
+    for (int64_t i = 0; i < domain->network.n && out.code == EQP_OK; i++) {
         if (dest[i] != domain->rank) {
             dd_outbox_add_node(&out, dest[i], &domain->network.node[i]);
             leaving.nodes++;
         }
     }
     leaving.bytes += out.n * (int64_t)sizeof *out.word;
-    EQP_CHECK(dd_outbox_pass(domain->comm, &out, exchange_nodes, &m));
+    EQP_CHECK(dd_outbox_deliver_own(domain->comm, &out, NULL, &in));
+    EQP_CHECK(exchange_nodes(domain, dest, &in));
     dd_network_sort(&domain->network);
     moved->nodes += leaving.nodes;
     moved->bytes += leaving.bytes;

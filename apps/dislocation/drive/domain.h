@@ -151,9 +151,10 @@ typedef struct dd_moved {
     int64_t bytes; /* of the nodes and of the messages to their neighbours */
 } dd_moved;
 
-/* Moves nodes to new homes and tells their neighbours. dest: [network.n] ranks (borrowed). Adds to *moved. Collective.
- */
-int dd_domain_migrate(dd_domain *domain, const int *dest, dd_moved *moved);
+/* Moves nodes to new homes and tells their neighbours. dest: [network.n] ranks (borrowed), not read if code is set.
+ * Adds to *moved. Collective, without a blocking call: the code may be this rank's alone and must go to its next
+ * collective call. */
+int dd_domain_migrate(dd_domain *domain, int code, const int *dest, dd_moved *moved);
 
 /* ---- Remote neighbours of a rank's nodes. Both ends know an arm across ranks, so each side knows without asking which
  * data the other needs, and in which order. */

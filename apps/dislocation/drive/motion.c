@@ -60,6 +60,18 @@ void dd_motion_place(dd_simulation *sim, const dd_motion *motion)
     }
 }
 
+/* The stage has the positions of the last evaluation. */
+static void add_strain(const dd_simulation *sim, dd_motion *m)
+{
+    const double *edge = sim->domain.edge;
+
+    memset(m->strain, 0, sizeof m->strain);
+    for (int64_t own = 0; own < sim->stage.nown; own++) {
+        const dd_segment after = dd_stage_segment(&sim->stage, sim->stage.own_local[own]);
+        dd_strain_sweep(&m->before[own], &after, edge[0] * edge[1] * edge[2], m->strain);
+    }
+}
+
 int dd_motion_judge(dd_simulation *sim, dd_motion *m, dd_verdict *verdict)
 {
     const double dt = sim->stepper.dt;
@@ -70,7 +82,10 @@ int dd_motion_judge(dd_simulation *sim, dd_motion *m, dd_verdict *verdict)
     }
     low[0] = -dd_step_error(m->n, m->x0, m->v0, m->x1, m->v1, dt);
     low[1] = -dd_step_way(m->n, m->v0, m->v1, dt);
-    EQP_CHECK(eqp_meet(sim->comm, sim->failed, 2, low, 0, NULL));
+    if (sim->failed == EQP_OK) {
+        add_strain(sim, m);
+    }
+    EQP_CHECK(eqp_meet(sim->comm, sim->failed, 2, low, 6, m->strain));
     EQP_CHECK(dd_stepper_judge(&sim->stepper, -low[0], -low[1], verdict));
     if (*verdict == DD_STEP_CORRECT) {
         dd_step_correct(m->n, m->x0, m->v0, m->v1, dt, m->x1);
@@ -78,18 +93,6 @@ int dd_motion_judge(dd_simulation *sim, dd_motion *m, dd_verdict *verdict)
         dd_step_predict(m->n, m->x0, m->guess, sim->stepper.dt, m->x1);
     }
     return EQP_OK;
-}
-
-/* The stage has the positions of the last evaluation, which are the accepted ones. */
-static void add_strain(const dd_simulation *sim, const dd_motion *m, double strain[6])
-{
-    const double *edge = sim->domain.edge;
-
-    memset(strain, 0, 6 * sizeof *strain);
-    for (int64_t own = 0; own < sim->stage.nown; own++) {
-        const dd_segment after = dd_stage_segment(&sim->stage, sim->stage.own_local[own]);
-        dd_strain_sweep(&m->before[own], &after, edge[0] * edge[1] * edge[2], strain);
-    }
 }
 
 void dd_motion_end(dd_simulation *sim, dd_motion *m, int code, double strain[6])
@@ -103,7 +106,7 @@ void dd_motion_end(dd_simulation *sim, dd_motion *m, int code, double strain[6])
         memcpy(node[i].x, m->x0 + 3 * i, 3 * sizeof(double));
     }
     if (code == EQP_OK) {
-        add_strain(sim, m, strain);
+        memcpy(strain, m->strain, sizeof m->strain);
     } else if (code == EQP_ERR_STOPPED) {
         sim->stepper = m->stepper;
     }

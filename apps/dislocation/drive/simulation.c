@@ -167,7 +167,7 @@ done:
 int dd_plan(dd_simulation *sim)
 {
     dd_halo_free(&sim->halo);
-    const int code = dd_stage_open(&sim->domain, sim->cells, &sim->stage);
+    const int code = sim->failed == EQP_OK ? dd_stage_open(&sim->domain, sim->cells, &sim->stage) : sim->failed;
     EQP_CHECK(dd_halo_create(&sim->domain, DD_PLACES, code, &sim->halo));
     return dd_stage_create(&sim->domain, &sim->halo, eqp_balancer_map(sim->balancer), &sim->stage);
 }

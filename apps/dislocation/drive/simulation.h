@@ -91,7 +91,7 @@ int dd_simulation_drift(dd_simulation *sim, eqp_message *message);
 /* The parameters at the present step: all that a restart needs except the network. Borrows from the input's. Local. */
 eqp_paradis_control dd_simulation_control(const dd_simulation *sim);
 
-/* Plans the exchange of data for the present network and map. Collective. */
+/* Plans the exchange of data for the present network and map. Returns sim->failed of any rank. Collective. */
 int dd_plan(dd_simulation *sim);
 void dd_unplan(dd_simulation *sim);
 
@@ -112,6 +112,7 @@ typedef struct dd_motion {
     int64_t n;
     double *x0, *v0, *x1, *v1, *guess; /* [n][3] owned */
     dd_segment *before;                /* [own segments] at the start; owned */
+    double strain[6];                  /* plastic strain by all segments at the positions that were judged last */
     dd_stepper stepper;                /* at the start */
 } dd_motion;
 
@@ -127,7 +128,7 @@ void dd_motion_place(dd_simulation *sim, const dd_motion *motion);
  * rank that has failed. */
 int dd_motion_judge(dd_simulation *sim, dd_motion *motion, dd_verdict *verdict);
 
-/* strain: the plastic strain by this rank's segments, set if code is EQP_OK. After EQP_ERR_STOPPED nodes and stepper
+/* strain: the plastic strain, set if code is EQP_OK, the same on all ranks. After EQP_ERR_STOPPED nodes and stepper
  * are as before the step. Local. */
 void dd_motion_end(dd_simulation *sim, dd_motion *motion, int code, double strain[6]);
 

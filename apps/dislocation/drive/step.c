@@ -41,8 +41,8 @@ static void fold_into_box(dd_simulation *sim)
     }
 }
 
-/* Nodes split, screws cross slip, segments collide, lines are remeshed, in this order (see topology.h). strain: in, of
- * this rank's motion; out, of all ranks with the topology's share. */
+/* Nodes split, screws cross slip, segments collide, lines are remeshed, in this order (see topology.h). strain: gets
+ * the topology's share. */
 static int change_topology(dd_simulation *sim, double strain[6], eqp_message *message)
 {
     const dd_mover mover =
@@ -56,13 +56,10 @@ static int change_topology(dd_simulation *sim, double strain[6], eqp_message *me
     sim->failed = dd_close_find(&sim->domain, &sim->stage, sim->rules.rann, &closes);
     dd_unplan(sim); /* the topology needs the memory */
     fold_into_box(sim);
-    EQP_TRY(dd_topology_step(&sim->domain, sim->failed, &sim->rules, &mover, split, sim->now.common.step, &closes, 6,
-                             strain, &sim->now.topology, area, message));
+    EQP_TRY(dd_topology_step(&sim->domain, &sim->failed, &sim->rules, &mover, split, sim->now.common.step, &closes,
+                             &sim->now.topology, area, message));
     dd_strain_slip(area, edge[0] * edge[1] * edge[2], strain);
 done:
-    if (code != EQP_OK && message->text[0] != '\0') {
-        sim->failed = code; /* the rank that explains it */
-    }
     dd_closes_free(&closes);
     return code;
 }
@@ -72,7 +69,7 @@ static int complete(dd_simulation *sim)
 {
     int code;
 
-    EQP_TRY(dd_balance_follow(sim));
+    dd_balance_follow(sim);
     EQP_TRY(dd_plan(sim));
     EQP_TRY(dd_forces(sim));
 done:
@@ -119,7 +116,6 @@ int dd_simulation_drift(dd_simulation *sim, eqp_message *message)
     int code;
 
     EQP_TRY(move_nodes(sim, strain));
-    EQP_TRY(eqp_sum_double(sim->comm, 6, strain));
     dd_loading_advance(&sim->loading, sim->now.dt, strain);
     fold_into_box(sim);
     EQP_TRY(dd_plan(sim));

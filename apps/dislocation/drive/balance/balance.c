@@ -53,7 +53,7 @@ static int follow(dd_simulation *sim, const eqp_advice *advice, dd_moved *moved)
         dest[i] = placement->home;
         network->node[i].split = placement->tag >= 0 ? -1 : -1 - placement->tag;
     }
-    return dd_domain_migrate(&sim->domain, dest, moved);
+    return eqp_agree(sim->comm, dd_domain_migrate(&sim->domain, EQP_OK, dest, moved), NULL);
 }
 
 static int64_t steps_left(const dd_simulation *sim)
@@ -71,16 +71,16 @@ static int make_map(dd_simulation *sim, eqp_message *message)
     return EQP_OK;
 }
 
-/* Moves nodes to the ranks whose boxes they are in. Collective. */
-static int settle(dd_domain *domain, const eqp_boxes *boxes, dd_moved *moved)
+/* Moves nodes to the ranks whose boxes they are in. Collective, as dd_domain_migrate(). */
+static int settle(dd_domain *domain, int code, const eqp_boxes *boxes, dd_moved *moved)
 {
     DD_FREED int *dest = NULL;
 
-    EQP_CHECK(eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL));
-    for (int64_t i = 0; i < domain->network.n; i++) {
+    code = code == EQP_OK ? eqp_array_create(&dest, domain->network.n, sizeof *dest) : code;
+    for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
         dest[i] = eqp_boxes_find(boxes, domain->network.node[i].x);
     }
-    return dd_domain_migrate(domain, dest, moved);
+    return dd_domain_migrate(domain, code, dest, moved);
 }
 
 static int homes_of_state(dd_simulation *sim, int **dest)
@@ -103,8 +103,8 @@ static int resume_homes(dd_simulation *sim, dd_moved *moved)
 {
     DD_FREED int *dest = NULL;
 
-    EQP_CHECK(eqp_agree(sim->comm, homes_of_state(sim, &dest), NULL));
-    return dd_domain_migrate(&sim->domain, dest, moved);
+    const int code = homes_of_state(sim, &dest);
+    return eqp_agree(sim->comm, dd_domain_migrate(&sim->domain, code, dest, moved), NULL);
 }
 
 int dd_balance_begin(dd_simulation *sim, eqp_message *message)
@@ -116,7 +116,7 @@ int dd_balance_begin(dd_simulation *sim, eqp_message *message)
     (void)eqp_busy_seconds(); /* from here on waiting does not count as work */
     sim->work = (dd_work){.walls_moved = sim->boxes != NULL};
     if (sim->boxes != NULL) {
-        EQP_CHECK(settle(&sim->domain, sim->boxes, &moved));
+        EQP_CHECK(eqp_agree(sim->comm, settle(&sim->domain, EQP_OK, sim->boxes, &moved), NULL));
     } else if (sim->resumes) {
         EQP_CHECK(resume_homes(sim, &moved));
     } else {
@@ -165,9 +165,11 @@ static int walls_due(const dd_simulation *sim)
                                                                 : -1;
 }
 
-int dd_balance_follow(dd_simulation *sim)
+void dd_balance_follow(dd_simulation *sim)
 {
-    return sim->boxes != NULL ? settle(&sim->domain, sim->boxes, &sim->work.moved) : EQP_OK;
+    if (sim->boxes != NULL) {
+        sim->failed = settle(&sim->domain, sim->failed, sim->boxes, &sim->work.moved);
+    }
 }
 
 static int move_walls(dd_simulation *sim, int turn)
@@ -180,7 +182,8 @@ static int move_walls(dd_simulation *sim, int turn)
     }
     EQP_CHECK(eqp_agree(sim->comm, dd_walls_move(&sim->domain, sim->cells, loads, turn, sim->boxes), NULL));
     sim->work.walls_moved = true;
-    return dd_balance_follow(sim);
+    dd_balance_follow(sim);
+    return EQP_OK;
 }
 
 int dd_balance(dd_simulation *sim, eqp_message *message)

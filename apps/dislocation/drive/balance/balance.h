@@ -24,8 +24,8 @@ int dd_balance_weigh(dd_simulation *sim, bool *made, eqp_message *message);
 int dd_balance(dd_simulation *sim, eqp_message *message);
 
 /* Nodes that have left the box of their rank move to the rank whose box they are in; without boxes nothing happens.
- * Collective. */
-int dd_balance_follow(dd_simulation *sim);
+ * sim->failed is this rank's code. Collective. */
+void dd_balance_follow(dd_simulation *sim);
 
 /* After a step: passes its work to the balancer, sim->now and sim->row. Returns sim->failed of any rank. Collective. */
 int dd_balance_record(dd_simulation *sim);

@@ -249,18 +249,17 @@ static int look(topology *t, int code, int from)
 }
 
 /* The meeting of a step. Counts are whole numbers that a double holds exactly. */
-static int sum_up(const topology *t, int code, int nsums, double *sum, dd_topology_counts *counts, double area[9])
+static int sum_up(const topology *t, int code, dd_topology_counts *counts, double area[9])
 {
     enum { CREATED = DD_TOPOLOGY_KINDS, DELETED, LOST, AREA, ALL = AREA + 9 };
-    double all[EQP_MEET_SUMS] = {
+    double all[ALL] = {
         [CREATED] = (double)t->own.created, [DELETED] = (double)t->own.deleted, [LOST] = (double)t->own.lost};
 
     for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
         all[k] = (double)t->own.done[k];
     }
     memcpy(all + AREA, t->area, sizeof t->area);
-    memcpy(all + ALL, sum, (size_t)nsums * sizeof *sum);
-    EQP_CHECK(eqp_meet(t->domain->comm, code, 0, NULL, ALL + nsums, all));
+    EQP_CHECK(eqp_meet(t->domain->comm, code, 0, NULL, ALL, all));
     for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
         counts->done[k] = (int64_t)all[k];
     }
@@ -268,31 +267,43 @@ static int sum_up(const topology *t, int code, int nsums, double *sum, dd_topolo
     counts->deleted = (int64_t)all[DELETED];
     counts->lost = (int64_t)all[LOST];
     memcpy(area, all + AREA, sizeof t->area);
-    memcpy(sum, all + ALL, (size_t)nsums * sizeof *sum);
     return EQP_OK;
 }
 
-int dd_topology_step(dd_domain *domain, int code, const dd_rules *rules, const dd_mover *mover, bool split,
-                     int64_t step, const dd_closes *closes, int nsums, double *sum, dd_topology_counts *counts,
-                     double area[9], eqp_message *message)
+int dd_topology_step(dd_domain *domain, int *alone, const dd_rules *rules, const dd_mover *mover, bool split,
+                     int64_t step, const dd_closes *closes, dd_topology_counts *counts, double area[9],
+                     eqp_message *message)
 {
     topology t = {
         .domain = domain, .rules = rules, .mover = mover, .split = split, .step = (uint64_t)step, .closes = closes};
     dd_transact_counts made = {.changed = true, .phase = -1};
+    dd_topology_counts all = {.lost = 0};
+    bool ever = false;
     int64_t done = 0;
+    int code = *alone;
 
     while (made.changed && made.phase + 1 < PHASES) {
         code = look(&t, code, made.phase + 1);
         code = dd_transact(domain, code, t.n, t.wanted, ROUNDS, run, &t, &made, message);
         t.own.lost += made.lost;
+        ever = ever || made.changed || made.failed;
     }
-    EQP_TRY(sum_up(&t, code, nsums, sum, counts, area));
+    memset(area, 0, sizeof t.area);
+    if (ever) {
+        code = sum_up(&t, code, &all, area);
+        *alone = message->text[0] != '\0' ? code : *alone;
+        EQP_TRY(code);
+    } else {
+        *alone = code;
+        code = EQP_OK;
+    }
     for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
-        done += counts->done[k];
+        done += all.done[k];
     }
     if (done > 0) {
         dd_network_sort(&domain->network);
     }
+    *counts = all;
 done:
     dd_halo_free(&t.halo);
     dd_slip_free(&t.slip);

@@ -52,6 +52,7 @@ typedef struct dd_operation {
 typedef int (*dd_operation_fn)(const dd_operation *operation, dd_patch *patch, void *context, bool *done);
 
 typedef struct dd_transact_counts {
+    bool failed;  /* on all ranks */
     bool changed; /* true if an operation of any rank has changed something, or has lost in all rounds */
     int phase;    /* the last phase that was carried out, the same on all ranks; -1: there are no operations */
     int64_t lost; /* operations of this rank that lost to other operations in all rounds */
@@ -98,12 +99,12 @@ dd_mover dd_topology_mover(const dd_mobility *mobility, const dd_medium *medium,
  * and velocities, and the arms' forces, which must belong to these positions; recompute forces afterwards. If anything
  * was done nodes are sorted by tag, else they keep their places. split: true if nodes may split in this step, the same
  * on all ranks. step: its number, the same on all ranks. closes: candidates for collisions, from dd_close_find() for
- * this network (borrowed). sum: [nsums] of this rank, then of all ranks; nsums <= EQP_MEET_SUMS - 18. counts: unchanged
- * on error. area: swept by the operations of all ranks, see dd_slip_end(); the same for any ranks up to rounding.
- * message: set on a rank at fault. Errors as of dd_transact(), the same on all ranks. Collective: the ranks meet once,
- * at the end. */
-int dd_topology_step(dd_domain *domain, int code, const dd_rules *rules, const dd_mover *mover, bool split,
-                     int64_t step, const dd_closes *closes, int nsums, double *sum, dd_topology_counts *counts,
-                     double area[9], eqp_message *message);
+ * this network (borrowed). counts: unchanged on error. area: swept by the operations of all ranks, see dd_slip_end();
+ * the same for any ranks up to rounding. alone: code of this rank so far; then one that the other ranks do not know.
+ * message: set on a rank at fault. Errors as of dd_transact(), the same on all ranks. Collective: the ranks meet once
+ * at the end if anything has changed. */
+int dd_topology_step(dd_domain *domain, int *alone, const dd_rules *rules, const dd_mover *mover, bool split,
+                     int64_t step, const dd_closes *closes, dd_topology_counts *counts, double area[9],
+                     eqp_message *message);
 
 #endif

@@ -521,6 +521,7 @@ int dd_transact(dd_domain *domain, int code, int64_t n, const dd_operation *want
         } while (told >= TOLD_LOST && ++r < rounds);
     }
     made.changed = told >= TOLD_DONE;
+    made.failed = told == INT64_MIN;
     for (int64_t i = 0; i < t.n; i++) {
         made.lost += t.entry[i].state == ENTRY_LOST;
     }
