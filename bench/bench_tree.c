@@ -38,7 +38,8 @@ typedef struct bench {
     int leaf_size, group_size;
     double *x[4], *sorted[4]; /* x y z m */
     uint64_t *key, *sorted_key;
-    int64_t *id, *order;
+    int64_t *id;
+    int32_t *order;
     double *accel;
     bh_box box;
     bh_tree tree;
@@ -53,7 +54,7 @@ static void allocate(bench *b)
     b->key = bench_room(b->n, 8);
     b->sorted_key = bench_room(b->n, 8);
     b->id = bench_room(b->n, 8);
-    b->order = bench_room(b->n, 8);
+    b->order = bench_room(b->n, 4);
     b->accel = bench_room(b->n, 8);
     bh_tree_init(&b->tree, b->leaf_size);
 }

@@ -57,7 +57,8 @@ static uint64_t make_key(enum kind kind, int64_t i, int64_t n)
 static void check(enum kind kind, int64_t n, int ids)
 {
     static uint64_t key[MOST];
-    static int64_t id[MOST], order[MOST];
+    static int64_t id[MOST];
+    static int32_t order[MOST];
     static item expected[MOST];
     for (int64_t i = 0; i < n; i++) {
         key[i] = make_key(kind, i, n);

@@ -337,13 +337,13 @@ static double error_of_forces(const bh_set *set, const bh_tree *tree)
     const bh_mac mac = {.theta = 0.6, .relative = true, .alpha = 0.006, .G = 1};
     const int64_t n = s->n;
     HEAP double *exact = calloc((size_t)(8 * n), sizeof(*exact));
-    HEAP int64_t *order = calloc((size_t)n, sizeof(*order));
+    HEAP int32_t *order = calloc((size_t)n, sizeof(*order));
     bh_serial serial = {.n = n, .order = order, .tree = *tree};
     double *got = exact + 4 * n, sum = 0;
     assert_true(exact != NULL && order != NULL);
     bh_direct(n, s->x, s->y, s->z, s->m, 1, 0.01, n, s->x, s->y, s->z, exact, exact + n, exact + 2 * n, exact + 3 * n);
     for (int64_t i = 0; i < n; i++) {
-        order[i] = i;
+        order[i] = (int32_t)i;
         set->accel[i] = sqrt(pow(exact[i], 2) + pow(exact[n + i], 2) + pow(exact[2 * n + i], 2));
     }
     assert_ok(bh_groups_make(tree, set->key, 32, set->accel, &serial.ngroups, &serial.group));

@@ -25,13 +25,13 @@ static uint64_t value_of(const sorter *s, bool by_id, int64_t i)
 
 static bool comes_later(const sorter *s, int64_t a, int64_t b)
 {
-    return s->key[a] > s->key[b] || (s->key[a] == s->key[b] && s->id[a] > s->id[b]);
+    return s->key[a] != s->key[b] ? s->key[a] > s->key[b] : s->id != NULL && s->id[a] > s->id[b];
 }
 
-static void insertion_sort(const sorter *s, int64_t n, int64_t *order)
+static void insertion_sort(const sorter *s, int64_t n, int32_t *order)
 {
     for (int64_t i = 1; i < n; i++) {
-        const int64_t moved = order[i];
+        const int32_t moved = order[i];
         int64_t j = i;
         for (; j > 0 && comes_later(s, order[j - 1], moved); j--) {
             order[j] = order[j - 1];
@@ -57,7 +57,7 @@ static void scatter(int64_t n, const uint64_t *from, uint64_t *to, int shift, ui
 
 /* Sorts words, the value's bits from `lowest` on and then the place, by DIGITS digits of these bits. Returns the
  * sorted words, in one of the two arrays. */
-static uint64_t *sort_words(const sorter *s, bool by_id, int64_t n, const int64_t *order, int lowest, int bits,
+static uint64_t *sort_words(const sorter *s, bool by_id, int64_t n, const int32_t *order, int lowest, int bits,
                             uint64_t *word, uint64_t *spare)
 {
     const uint32_t bins = (uint32_t)1 << bits;
@@ -85,7 +85,7 @@ static uint64_t *sort_words(const sorter *s, bool by_id, int64_t n, const int64_
 
 /* Sorts places by (key, id), or by id alone where all keys are equal; stable. word, spare [n]: scratch. A digit has no
  * more values than there are items, so that short runs of equal digits cost no more than long ones. */
-static void sort_places(const sorter *s, bool by_id, int64_t n, int64_t *order, uint64_t *word, uint64_t *spare)
+static void sort_places(const sorter *s, bool by_id, int64_t n, int32_t *order, uint64_t *word, uint64_t *spare)
 {
     uint64_t differing = 0;
     int bits = MOST_BITS;
@@ -98,7 +98,7 @@ static void sort_places(const sorter *s, bool by_id, int64_t n, int64_t *order, 
         differing |= value_of(s, by_id, order[i]) ^ value_of(s, by_id, order[0]);
     }
     if (differing == 0) {
-        if (!by_id) {
+        if (!by_id && s->id != NULL) {
             sort_places(s, true, n, order, word, spare);
         }
         return;
@@ -110,7 +110,7 @@ static void sort_places(const sorter *s, bool by_id, int64_t n, int64_t *order, 
               lowest = highest >= DIGITS * bits ? highest + 1 - DIGITS * bits : 0;
     const uint64_t *sorted = sort_words(s, by_id, n, order, lowest, bits, word, spare);
     for (int64_t i = 0; i < n; i++) {
-        order[i] = (int64_t)(sorted[i] & (((uint64_t)1 << PLACE_BITS) - 1));
+        order[i] = (int32_t)(sorted[i] & (((uint64_t)1 << PLACE_BITS) - 1));
     }
     for (int64_t first = 0, last; first < n; first = last) {
         const uint64_t digits = sorted[first] >> PLACE_BITS;
@@ -122,31 +122,22 @@ static void sort_places(const sorter *s, bool by_id, int64_t n, int64_t *order, 
     }
 }
 
-static bool is_ascending(int64_t n, const uint64_t *key)
+int bh_order(int64_t n, const uint64_t *key, const int64_t *id, int32_t *order)
 {
-    for (int64_t i = 1; i < n; i++) {
-        if (key[i] <= key[i - 1]) {
-            return false;
-        }
-    }
-    return true;
-}
+    bool ascending = true;
 
-int bh_order(int64_t n, const uint64_t *key, const int64_t *id, int64_t *order)
-{
-    if (is_ascending(n, key)) {
-        for (int64_t i = 0; i < n; i++) {
-            order[i] = i;
-        }
-        return EQP_OK;
-    }
     EQP_CHECK(n >> PLACE_BITS > 0 ? EQP_ERR_OVERFLOW : EQP_OK);
-    uint64_t *word = malloc(2 * (size_t)n * sizeof *word);
-    EQP_CHECK(word == NULL ? EQP_ERR_MEMORY : EQP_OK);
-    for (int64_t i = 0; i < n; i++) {
-        order[i] = i;
+    for (int64_t i = 1; i < n && ascending; i++) {
+        ascending = key[i] > key[i - 1];
     }
-    sort_places(&(sorter){key, id}, false, n, order, word, word + n);
+    uint64_t *word = ascending ? NULL : malloc(2 * (size_t)n * sizeof *word);
+    EQP_CHECK(!ascending && word == NULL ? EQP_ERR_MEMORY : EQP_OK);
+    for (int64_t i = 0; i < n; i++) {
+        order[i] = (int32_t)i;
+    }
+    if (!ascending) {
+        sort_places(&(sorter){key, id}, false, n, order, word, word + n);
+    }
     free(word);
     return EQP_OK;
 }

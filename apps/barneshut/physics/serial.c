@@ -15,23 +15,17 @@ static int sort_particles(bh_serial *serial, const bh_box *box, const double *x,
 {
     const int64_t n = serial->n;
     uint64_t *key = NULL;
-    int64_t *id = NULL;
     int code;
 
     EQP_TRY(eqp_array_create(&key, n, sizeof *key));
-    EQP_TRY(eqp_array_create(&id, n, sizeof *id));
     EQP_TRY(eqp_array_create(&serial->order, n, sizeof *serial->order));
     EQP_TRY(eqp_array_create(&serial->key, n, sizeof *serial->key));
-    for (int64_t i = 0; i < n; i++) {
-        id[i] = i;
-    }
     EQP_TRY(eqp_hilbert_keys(n, x, y, z, box->corner, box->side, key));
-    EQP_TRY(bh_order(n, key, id, serial->order));
+    EQP_TRY(bh_order(n, key, NULL, serial->order));
     for (int64_t i = 0; i < n; i++) {
         serial->key[i] = key[serial->order[i]];
     }
 done:
-    free(id);
     free(key);
     return code;
 }

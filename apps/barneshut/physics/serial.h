@@ -8,7 +8,7 @@
 /* Particles in key order, their tree and target groups. */
 typedef struct bh_serial {
     int64_t n;
-    int64_t *order; /* [n] the i-th particle's place among the caller's */
+    int32_t *order; /* [n] the i-th particle's place among the caller's */
     uint64_t *key;  /* [n] */
     bh_tree tree;   /* its sources are the particles in key order */
     int64_t ngroups;

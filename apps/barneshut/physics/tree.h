@@ -240,9 +240,10 @@ int bh_tree_check(const bh_tree *tree);
 
 /* The global order of particles: by key, and by id where keys are equal. Every rank count sees the same order. */
 
-/* order [n] becomes the permutation that sorts (key, id) ascending: order[i] is the old place of the i-th. Stable radix
- * sort; O(n), and one pass where the keys ascend already. n < 2^32. EQP_ERR_MEMORY leaves order unchanged. */
-int bh_order(int64_t n, const uint64_t *key, const int64_t *id, int64_t *order);
+/* order [n] becomes the permutation that sorts (key, id) ascending: order[i] is the old place of the i-th. id NULL: equal
+ * keys by place. Stable radix sort; O(n), and one pass where the keys ascend already. EQP_ERR_OVERFLOW for more than
+ * 2^31 - 1, or EQP_ERR_MEMORY; order is then unchanged. */
+int bh_order(int64_t n, const uint64_t *key, const int64_t *id, int32_t *order);
 
 /* Number of keys below `key` in an ascending array [n]. O(log n). */
 int64_t bh_order_lower(int64_t n, const uint64_t *keys, uint64_t key);

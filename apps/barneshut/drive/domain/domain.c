@@ -146,7 +146,7 @@ typedef struct movers {
     int64_t nleave, sent, taken, leave_capacity;
     int64_t *leave; /* [nleave] the first `sent` have left; arrivals have taken the places of the first `taken` */
     int64_t narrived, arrived_capacity;
-    int64_t *arrived;  /* [narrived] */
+    int32_t *arrived;  /* [narrived] */
     int *home;         /* of a round */
     uint64_t *records; /* of a round: [home][fields] */
 } movers;
@@ -209,7 +209,7 @@ static int take_in(bh_particles *p, movers *m, int64_t n, const uint64_t *record
     for (int64_t i = 0; i < n; i++) {
         const int64_t place = i < empty ? m->leave[m->taken++] : old + i - empty;
         bh_particles_unpack(p, place, records + bh_particles_fields(p->rungs) * i);
-        m->arrived[m->narrived++] = place;
+        m->arrived[m->narrived++] = (int32_t)place;
     }
     return EQP_OK;
 }

@@ -39,19 +39,17 @@ static void close_up(bh_homes *homes)
 int bh_homes_set(bh_homes *homes, int64_t n, const bh_home_run *runs)
 {
     bh_homes made = {.n = n};
-    int64_t *place, *order;
+    int32_t *order = NULL;
     int code;
 
     EQP_TRY(eqp_array_create(&made.begin, n + 1, sizeof *made.begin));
     EQP_TRY(eqp_array_create(&made.rank, n, sizeof *made.rank));
     EQP_TRY(eqp_array_create(&made.count, n * LEVELS + 1, sizeof *made.count));
-    place = made.count;
-    order = place + n;
+    EQP_TRY(eqp_array_create(&order, n, sizeof *order));
     for (int64_t i = 0; i < n; i++) {
         made.begin[i] = runs[i].begin;
-        place[i] = i;
     }
-    EQP_TRY(bh_order(n, made.begin, place, order));
+    EQP_TRY(bh_order(n, made.begin, NULL, order));
     for (int64_t i = 0; i < n; i++) {
         made.begin[i] = runs[order[i]].begin;
         made.rank[i] = (int)runs[order[i]].rank;
@@ -61,6 +59,7 @@ int bh_homes_set(bh_homes *homes, int64_t n, const bh_home_run *runs)
     *homes = made;
     made = (bh_homes){0};
 done:
+    free(order);
     bh_homes_free(&made);
     return code;
 }

@@ -62,7 +62,8 @@ done:
 int bh_forces_keep(const bh_particles *p, double **kept)
 {
     const double *const field[] = {p->ax, p->ay, p->az, p->pot};
-    EQP_CHECK(eqp_array_create(kept, 4 * p->n, sizeof **kept));
+    int64_t capacity = 0;
+    EQP_CHECK(eqp_array_reserve(kept, &capacity, 4 * p->n + 1, sizeof **kept)); /* not NULL without particles */
 
     for (int f = 0; f < 4 && p->n > 0; f++) {
         memcpy(*kept + f * p->n, field[f], (size_t)p->n * sizeof **kept);
@@ -108,10 +109,11 @@ int bh_sorted_make(const bh_particles *p, bh_sorted *sorted)
     return EQP_OK;
 }
 
-int bh_sorted_add(bh_sorted *sorted, const bh_particles *p, int64_t n, const int64_t *place)
+int bh_sorted_add(bh_sorted *sorted, const bh_particles *p, int64_t n, const int32_t *place)
 {
     uint64_t *key = NULL;
-    int64_t *index = NULL, *order = NULL;
+    int64_t *index = NULL;
+    int32_t *order = NULL;
     int code;
 
     EQP_TRY(reserve_sorted(sorted, sorted->n + n));
@@ -124,7 +126,7 @@ int bh_sorted_add(bh_sorted *sorted, const bh_particles *p, int64_t n, const int
     }
     EQP_TRY(bh_order(n, key, index, order));
     for (int64_t k = n, i = sorted->n; k > 0;) { /* from the end, where there is room */
-        const int64_t last = order[k - 1];
+        const int32_t last = order[k - 1];
         const bool old = i > 0 && (sorted->key[i - 1] > key[last] ||
                                    (sorted->key[i - 1] == key[last] && p->index[sorted->place[i - 1]] > index[last]));
         sorted->key[i + k - 1] = old ? sorted->key[i - 1] : key[last];
@@ -157,7 +159,8 @@ static bool in_place(const bh_particles *p, const bh_sorted *sorted)
  * one. */
 static void gather(const bh_sorted *sorted, const uint64_t *from, uint64_t *to)
 {
-    const int64_t *place = sorted->place, n = sorted->n;
+    const int32_t *place = sorted->place;
+    const int64_t n = sorted->n;
 
     for (int64_t first = 0; first < n; first += PIECE) {
         const int64_t end = n - first < PIECE ? n : first + PIECE;

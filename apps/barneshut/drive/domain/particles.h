@@ -67,7 +67,7 @@ void bh_forces_swap(bh_particles *p, double *kept);
  * with zeros. */
 typedef struct bh_sorted {
     int64_t n, capacity;
-    int64_t *place;
+    int32_t *place;
     uint64_t *key;
 } bh_sorted;
 
@@ -77,7 +77,7 @@ void bh_sorted_free(bh_sorted *sorted);
 int bh_sorted_make(const bh_particles *p, bh_sorted *sorted);
 
 /* Adds the particles at n more places, in any order. */
-int bh_sorted_add(bh_sorted *sorted, const bh_particles *p, int64_t n, const int64_t *place);
+int bh_sorted_add(bh_sorted *sorted, const bh_particles *p, int64_t n, const int32_t *place);
 
 /* Brings all fields into this order; particles that are not in it are removed. */
 int bh_particles_gather(bh_particles *p, const bh_sorted *sorted);
