@@ -54,13 +54,6 @@ static int is_needed(kind k, int64_t block, int rank)
     }
 }
 
-static int64_t size_of(kind k, int64_t block)
-{
-    const int64_t n = (int64_t)(bits_of(3000, block) % 5);
-
-    return k == ODD_SIZES ? n * 7 : n * (int64_t)sizeof(double);
-}
-
 static void scene_make(scene *s, MPI_Comm comm, kind k)
 {
     *s = (scene){.nranks = mpi_test_size(comm), .rank = mpi_test_rank(comm)};
@@ -70,7 +63,7 @@ static void scene_make(scene *s, MPI_Comm comm, kind k)
         for (int64_t i = blocks_of(k, r); i > 0; i--) {
             const int64_t b = s->n++;
             s->id[b] = (int64_t)(bits_of(4000, b) % 50) - 20; /* arbitrary, with duplicates */
-            s->bytes[b] = size_of(k, b);
+            s->bytes[b] = (int64_t)(bits_of(3000, b) % 5) * (k == ODD_SIZES ? 7 : (int64_t)sizeof(double));
             s->home[b] = r;
             s->first[b + 1] = s->first[b];
             for (int u = 0; u < s->nranks; u++) {
