@@ -136,12 +136,18 @@ for row in 'TERM rank --steps 3 --output never.hdf5' 'INT ranks --compare all --
 done
 cd ..
 
-# A rank is killed at any point: a message, the end of the job, and whole files under their final names.
+# A rank is killed at any point: a message, the end of the job, no shared memory, and whole files under their final names.
 for victim in 1 3; do
     begin interaction
-    kill -KILL "$(ranks_of "$launcher" | sed -n "${victim}p")"
+    rank=$(ranks_of "$launcher" | sed -n "${victim}p")
+    mapfile -t shared < <(awk '$2 == "rw-s" && $6 ~ "^/" && $6 !~ "^/dev/(zero|dri)" { print $6 }' "/proc/$rank/maps" | sort -u)
+    [ "${#shared[@]}" -gt 0 ] || fail "the ranks share no memory"
+    kill -KILL "$rank"
     ends "rank $victim killed" && fail "status 0 after a rank was killed"
     [ -s err ] || fail "no message after a rank was killed"
+    for file in "${shared[@]}"; do
+        [ ! -e "$file" ] || fail "left behind: $file"
+    done
     # Every step with a snapshot except the last one is recorded: whole rows, and no report of a different run.
     python3 - run_*.hdf5 <<'EOF' || fail "loads.csv of a run that was killed"
 import csv, os, sys
