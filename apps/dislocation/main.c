@@ -109,6 +109,9 @@ static void print(const void *user, app_print_part part)
     for (int i = 0; part == APP_NOTES && i < sim->input.notes.n; i++) {
         fprintf(stderr, "dislocation: note: %s\n", sim->input.notes.line[i].text);
     }
+    if (part == APP_NOTES && sim->window.lost) {
+        fprintf(stderr, "dislocation: note: ranks get no shared memory: they send segments\n");
+    }
 }
 
 /* --check-forces images: no steps. */

@@ -71,6 +71,9 @@ static const app_option output_rows[] = {
         "how data travel: direct|two-stage|log, then +broadcast/D, +node/R;\n"
         "auto: direct, or what --balance auto finds cheapest",
         .fallback = "auto"),
+    ROW("node", "N|auto|none", INT, node,
+        "ranks of one computer read each other's data in place: N together, all, or none", .fallback = "auto",
+        .int_low = 1, .int_high = APP_MOST_PARTS, .choices = "auto|none"),
     ROW("compare", "METHOD,...|all", TEXT, compare_text,
         "what if: divide the input by each of these methods into --parts, and take no step", .fallback = NULL),
     ROW("parts", "P,...", TEXT, parts_text,
@@ -329,6 +332,27 @@ int app_run_balancer_create(const char *program, MPI_Comm comm, const eqp_proble
         eqp_message_set(message, "%s: %s", program, inner.text);
     }
     return code;
+}
+
+int app_run_node(const app_run_settings *run, MPI_Comm comm, eqp_node **node, bool *lost)
+{
+    eqp_node *all = NULL;
+    int nranks = 1, code;
+
+    *node = NULL;
+    *lost = false;
+    MPI_Comm_size(comm, &nranks);
+    if (run->node < 0 || run->node == 1 || nranks == 1 || run->schedule != NULL || !run->exchange_auto) {
+        return EQP_OK;
+    }
+    code = eqp_node_create(comm, (int)run->node, &all);
+    *lost = code == EQP_ERR_MEMORY;
+    if (code == EQP_OK && eqp_node_view(all)->nnodes < nranks) {
+        *node = all;
+    } else {
+        eqp_node_free(all);
+    }
+    return *lost ? EQP_OK : code;
 }
 
 int app_run_check_ranks(const char *program, const app_run_settings *run, int nranks, eqp_message *message)

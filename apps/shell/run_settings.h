@@ -20,10 +20,12 @@
 #include "../recipe/recipe.h"
 
 #include <equipoise/balancer.h>
+#include <equipoise/more/comm.h>
 #include <equipoise/more/lazy.h>
 #include <equipoise/more/loops.h>
 #include <equipoise/problem.h>
 
+#include <equipoise/more/comm.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,6 +78,7 @@ typedef struct app_run_settings {
     double imbalance_tol, false_alarms;
     int costs;           /* 0: measured, 1: nominal */
     int sample_strategy; /* an eqp_sample_strategy */
+    int64_t node;        /* ranks that share memory at most; 0: all of a computer, -1: none */
     double sample_rate, sample_threshold;
     const char *report, *forces, *output, *map; /* map: of equipoise-compare */
     int64_t output_every;
@@ -130,6 +133,11 @@ int app_run_balancer_create(const char *program, MPI_Comm comm, const eqp_proble
 
 /* Checks that declared speeds fit the number of ranks. EQP_OK, or EQP_ERR_ARGUMENT with a message. */
 int app_run_check_ranks(const char *program, const app_run_settings *run, int nranks, eqp_message *message);
+
+/* This rank's node, whose ranks read each other's data in place; owned by the caller. NULL if every rank has a node of
+ * its own, with --node none, and where data travel: a plan of the user's sends them, and work that is handed out takes
+ * them along. *lost: true if MPI gives no shared memory. Collective; the same code on all ranks. */
+int app_run_node(const app_run_settings *run, MPI_Comm comm, eqp_node **node, bool *lost);
 
 /* A number >= 0 that differs (almost surely) between settings of different runs: inputs, steps, balancing, what-ifs.
  * Ignores outputs and display. Local. */

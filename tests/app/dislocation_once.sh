@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Every near pair of segments is computed once: the number of pairs matches a count by the definition and the forces
-# match one rank, for every method, exchange plan and way to share work, at the start and after steps that change the
-# network. The report and the table of a run are complete.
+# match one rank, in shared memory and by every method, exchange plan and way to share work, at the start and after steps
+# that change the network. The report and the table of a run are complete.
 source "$(dirname "$0")/../helpers/lib.sh"
 same=$1
 network=(--generate 'chains:n=6,box=6000,maxseg=500' --cells 5 --r-tol 20 --rann 60 --stress '0,0,0,5e8,5e8,0' --quiet)
@@ -71,6 +71,8 @@ while read -r ranks method options; do
     check first 1e-12
 done <<END
 3 interaction $split --exchange two-stage+broadcast/2
+7 interaction $split
+2 sfc --node none
 7 tiles:aspect=20 $split --sample-rate 0.6 --exchange log+node/4
 3 none --schedule self
 END
@@ -85,16 +87,34 @@ while read -r ranks method options; do
     check run 1e-8
     [[ "$options" != *sample-rate* ]] || [[ "$(steps run split_owners)" == *[1-9]* ]] || fail "$method shares no owner"
 done <<END
+2 count
 2 count --exchange two-stage
 3 sectioning --rebalance 1 --exchange direct+broadcast/2
 4 bisection --rebalance 1 --exchange direct+node/2
 7 interaction $split
+7 interaction $split --node none
+3 sfc --rebalance 1
+3 sectioning --rebalance 1
 3 interaction $split --rebalance 2 --exchange log+broadcast/4+node/4
 7 sfc:split,even=step $split --rebalance 2 --exchange log
 3 tiles:aspect=20 $split --sample-rate 0.6 --rebalance 2 --exchange two-stage --schedule self
 3 bisection --rebalance 1 --schedule awf-c
 3 interaction --sample-strategy random --rebalance 3
 END
+
+# Where MPI gives no shared memory, segments are sent, and one line says so.
+if "${MPIEXEC:-mpirun}" --version 2>/dev/null | grep -q 'Open MPI'; then
+    for way in none auto; do
+        OMPI_MCA_osc='^sm,ucx' expect 3 "${network[@]:0:${#network[@]}-1}" --steps 1 --costs nominal --balance sfc \
+            --node "$way" --forces "$way.hdf5" --report "way-$way"
+        grep -q '^dislocation: note: ranks get no shared memory: they send segments$' err && noted=$way
+    done
+    [ "$noted" = auto ] || fail "the note is for --node $noted"
+    cmp none.hdf5 auto.hdf5 || fail "other forces without shared memory"
+    [ "$(steps way-auto ghosts_total)" = "$(steps way-none ghosts_total)" ] || fail "other ghosts without shared memory"
+fi
+expect 3 "${network[@]}" --steps 1 --report together
+[ "$(steps together ghosts_total)" = '[0, 0]' ] || fail "ghosts in shared memory"
 
 # Every method on four ranks.
 expect 1 --balance help
@@ -125,7 +145,7 @@ for method in sys.argv[1:]:
     for step in report["steps"]:
         assert step["method"] == method
         assert step["force_seconds_max"] >= step["force_seconds_mean"] > 0
-        assert step["ghosts_total"] >= step["ghosts_max"] > 0 and step["bytes_sent"] > 0, (method, step)
+        assert step["ghosts_total"] == step["ghosts_max"] == 0 and step["bytes_sent"] > 0, (method, step)
     if method != "none":
         assert sum(step["rebalanced"] for step in report["steps"]) >= 2, method
         assert sum(step["migrated"] for step in report["steps"]) > 0, method

@@ -16,7 +16,6 @@ typedef struct bh_settings {
     bool given[BH_SETTINGS_ROWS];
     int opening;   /* 0 geometric, 1 relative */
     int precision; /* a bh_precision */
-    int64_t node;  /* ranks that share memory at most; 0: all of a computer, -1: none */
     int kernel;    /* place among the words auto, plain, avx2, avx512 */
     int64_t leaf_size;
     int64_t group_size; /* 0: chosen with the map */

@@ -263,24 +263,15 @@ static int create_balancer(bh_simulation *sim, eqp_message *message)
     return EQP_OK;
 }
 
-/* Ranks of one computer read each other's trees in place. Tasks that are handed out take their cells along, and a plan
- * of the user's sends them. */
+/* Ranks of one computer walk each other's trees in place. */
 static int join_neighbours(bh_simulation *sim)
 {
-    const bh_settings *s = sim->settings;
     eqp_node *node = NULL;
-    int code;
+    int code = app_run_node(&sim->settings->run, sim->comm, &node, &sim->domain.neighbours.lost);
 
-    if (s->node < 0 || s->node == 1 || sim->domain.nranks == 1 || sim->stealing != NULL || !s->run.exchange_auto) {
-        return EQP_OK;
-    }
-    code = eqp_node_create(sim->comm, (int)s->node, &node);
-    if (code == EQP_OK && eqp_node_view(node)->nnodes < sim->domain.nranks) {
+    if (code == EQP_OK && node != NULL) {
         code = bh_neighbours_join(&sim->domain, node);
-    } else {
-        eqp_node_free(node);
     }
-    sim->domain.neighbours.lost = code == EQP_ERR_MEMORY;
     return code == EQP_ERR_MEMORY ? EQP_OK : code;
 }
 

@@ -117,12 +117,13 @@ int dd_route_send(eqp_route *route, int code, const void *data, const void **rec
 typedef struct dd_domain {
     MPI_Comm comm; /* borrowed */
     int rank, nranks;
-    double low[3], edge[3]; /* of the box, in units of b */
-    double box[3];          /* edge of a periodic direction, 0: free */
-    dd_network network;     /* the nodes that live here */
-    dd_tag next_tag;        /* lowest tag never used; the same on all ranks */
-    int far_order;          /* order of the far field's expansions: see elastic/far.h; the same on all ranks */
-    eqp_exchange_plan plan; /* how data for forces travel; the same on all ranks */
+    double low[3], edge[3];   /* of the box, in units of b */
+    double box[3];            /* edge of a periodic direction, 0: free */
+    dd_network network;       /* the nodes that live here */
+    dd_tag next_tag;          /* lowest tag never used; the same on all ranks */
+    int far_order;            /* order of the far field's expansions: see elastic/far.h; the same on all ranks */
+    eqp_exchange_plan plan;   /* how data for forces travel; the same on all ranks */
+    struct dd_window *window; /* memory of the ranks of one computer for their segments (borrowed); NULL: none */
 } dd_domain;
 
 /* Initializes an empty domain with direct messages and a far field of default order; the caller sets the box. comm

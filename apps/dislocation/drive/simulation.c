@@ -232,6 +232,20 @@ static int create_loop(dd_simulation *sim)
     return run->schedule == NULL ? EQP_OK : dd_loop_create(sim->comm, run->schedule, &rules, &sim->evaluator.loop);
 }
 
+/* Ranks of one computer read each other's segments in place. */
+static int open_window(dd_simulation *sim)
+{
+    eqp_node *node = NULL;
+
+    EQP_CHECK(app_run_node(&sim->settings->run, sim->comm, &node, &sim->window.lost));
+    sim->domain.window = &sim->window;
+    if (node != NULL && eqp_node_view(node)->nnodes > 1) { /* the same on all ranks */
+        eqp_node_free(node);
+        node = NULL;
+    }
+    return node == NULL ? EQP_OK : dd_window_open(node, &sim->window);
+}
+
 int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulation *sim, eqp_message *message)
 {
     dd_simulation made = {.settings = settings};
@@ -249,6 +263,7 @@ int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulati
     EQP_TRY(dd_input_read(settings, &sim->domain, &sim->input, message));
     EQP_TRY(eqp_agree(sim->comm, setup(sim, message), message));
     EQP_TRY(create_loop(sim));
+    EQP_TRY(open_window(sim));
     EQP_TRY(eqp_agree(sim->comm, dd_resume_take(sim, message), message));
     EQP_TRY(start(sim, message));
 done:
@@ -271,6 +286,7 @@ void dd_simulation_free(dd_simulation *sim)
     eqp_paradis_control_free(&sim->input.control);
     eqp_boxes_free(sim->boxes);
     dd_unplan(sim);
+    dd_window_close(&sim->window);
     eqp_loop_free(sim->evaluator.loop);
     dd_evaluator_free(&sim->evaluator);
     dd_network_free(&sim->domain.network);

@@ -13,6 +13,7 @@
 #include "balance/problem.h"
 #include "files/input.h"
 #include "forces/evaluate.h"
+#include "stage/window.h"
 #include "topology/topology.h"
 
 #include <equipoise/balancer.h>
@@ -57,6 +58,7 @@ typedef struct dd_simulation {
     bool owed;       /* a signal stopped the last step; a restart computes its forces */
     dd_domain domain;
     dd_halo halo;
+    dd_window window;
     dd_stage stage;
     dd_evaluator evaluator;
     int64_t cells[3];

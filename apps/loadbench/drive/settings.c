@@ -33,6 +33,7 @@ static const app_option_text texts[] = {
     {.name = "dt", .absent = true},
     {.name = "memory-cap", .absent = true},
     {.name = "schedule", .absent = true},
+    {.name = "node", .absent = true},
     {.name = "forces", .absent = true},
     {.name = "output", .absent = true},
     {.name = "output-every", .absent = true},

@@ -62,6 +62,7 @@ static const app_option_text texts[] = {
     {.name = "lazy", .absent = true},
     {.name = "share", .absent = true},
     {.name = "schedule", .absent = true},
+    {.name = "node", .absent = true},
     {.name = "costs", .absent = true},
     {.name = "sample-strategy", .absent = true},
     {.name = "sample-rate", .absent = true},

@@ -42,6 +42,7 @@ static int fetch_whole(dd_domain *domain, const dd_halo *halo, const int64_t cel
     DD_FREED int64_t *split = NULL;
     dd_node *node = domain->network.node;
     const int64_t n = domain->network.n;
+    struct dd_window *window = domain->window; /* has the segments of the other stage */
     int code = dd_stage_open(domain, cells, whole);
 
     code = code == EQP_OK ? eqp_array_create(&split, n, sizeof *split) : code;
@@ -50,7 +51,9 @@ static int fetch_whole(dd_domain *domain, const dd_halo *halo, const int64_t cel
         split[i] = node[i].split;
         node[i].split = -1;
     }
+    domain->window = NULL;
     code = dd_stage_create(domain, halo, NULL, whole);
+    domain->window = window;
     for (int64_t i = 0; i < n; i++) {
         node[i].split = split[i];
     }

@@ -55,21 +55,42 @@ static int create_lists(const dd_domain *domain, int64_t ncells, dd_field *field
     return EQP_OK;
 }
 
-int dd_field_end(const dd_domain *domain, const dd_grid *grid, dd_field *field)
+/* Makes the lists and frees what they are made of. */
+static int settle(const dd_domain *domain, const dd_grid *grid, int code, dd_field *field)
 {
-    int code = EQP_OK;
-
-    if (field->parts.nparts > 0) {
-        eqp_wait_begin();
-        code = MPI_Wait(&field->request, MPI_STATUS_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
-        eqp_wait_end();
-        code = code == EQP_OK ? create_lists(domain, grid->ncells, field) : code;
-    }
+    code = code == EQP_OK ? create_lists(domain, grid->ncells, field) : code;
     free(field->claim);
     free(field->segments);
     field->claim = NULL;
     field->segments = NULL;
     return code;
+}
+
+int dd_field_end(const dd_domain *domain, const dd_grid *grid, dd_field *field)
+{
+    if (field->parts.nparts == 0) {
+        return EQP_OK;
+    }
+    eqp_wait_begin();
+    const int code = MPI_Wait(&field->request, MPI_STATUS_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+    eqp_wait_end();
+    return settle(domain, grid, code, field);
+}
+
+int dd_field_count(const dd_domain *domain, const dd_grid *grid, const int *count, dd_field *field)
+{
+    if (field->parts.nparts == 0) {
+        return EQP_OK;
+    }
+    for (int64_t c = 0; c < grid->ncells; c++) {
+        field->segments[c] = count[domain->rank * grid->ncells + c];
+        field->claim[c] = (dd_claim){0, 0};
+        for (int r = 0; r < domain->nranks; r++) {
+            const int segments = count[r * grid->ncells + c];
+            field->claim[c] = segments > field->claim[c].segments ? (dd_claim){segments, r} : field->claim[c];
+        }
+    }
+    return settle(domain, grid, EQP_OK, field);
 }
 
 static int64_t item_of(const dd_field *field, int64_t cell, int64_t chunk)

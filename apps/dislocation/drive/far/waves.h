@@ -96,6 +96,8 @@ int dd_field_open(const dd_domain *domain, const dd_grid *grid, dd_field *field)
  * of the own segments. Collective. */
 int dd_field_begin(const dd_domain *domain, int64_t n, const int64_t *cell, const dd_grid *grid, dd_field *field);
 int dd_field_end(const dd_domain *domain, const dd_grid *grid, dd_field *field);
+/* The same by the segments of all ranks: count [ranks][cells]. Local; EQP_OK or EQP_ERR_MEMORY. */
+int dd_field_count(const dd_domain *domain, const dd_grid *grid, const int *count, dd_field *field);
 /* Plans the routes. Collective. */
 int dd_field_plan(const dd_domain *domain, dd_field *field);
 /* Collective. */

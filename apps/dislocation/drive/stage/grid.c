@@ -279,21 +279,30 @@ int dd_needs_open(const dd_domain *domain, const dd_grid *grid, dd_needs *needs)
     return eqp_array_create(&needs->bits, needs->nwords * domain->nranks, sizeof *needs->bits);
 }
 
-int dd_needs_begin(const dd_domain *domain, int64_t n, const dd_own *own, const int64_t *cell, const dd_grid *grid,
-                   const dd_shares *shares, dd_needs *needs)
+void dd_needs_mark(const dd_domain *domain, int64_t n, const dd_own *own, const int64_t *cell, const dd_grid *grid,
+                   const dd_shares *shares, bool all, dd_needs *needs)
 {
-    const int nwords = (int)needs->nwords;
     int64_t before = -1;
 
     for (int64_t s = 0; s < n; s++) {
         if (domain->network.node[own[s].node].split < 0 && cell[s] != before) { /* neighbours mostly share a cell */
             mark_sources(grid, cell[s], UINT32_MAX, needs->mine);
             before = cell[s];
+        } else if (all) {
+            set(needs->mine, cell[s]);
         }
     }
     for (int64_t s = 0; s < shares->n; s++) {
-        mark_sources(grid, shares->share[s].cell, shares->share[s].sources, needs->mine);
+        mark_sources(grid, shares->share[s].cell, shares->share[s].sources | all, needs->mine);
     }
+}
+
+int dd_needs_begin(const dd_domain *domain, int64_t n, const dd_own *own, const int64_t *cell, const dd_grid *grid,
+                   const dd_shares *shares, dd_needs *needs)
+{
+    const int nwords = (int)needs->nwords;
+
+    dd_needs_mark(domain, n, own, cell, grid, shares, false, needs);
     return MPI_Iallgather(needs->mine, nwords, MPI_UINT64_T, needs->bits, nwords, MPI_UINT64_T, domain->comm,
                           &needs->request) == MPI_SUCCESS
                ? EQP_OK

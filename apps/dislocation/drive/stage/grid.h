@@ -93,6 +93,11 @@ typedef struct dd_needs {
 /* Allocates memory. Local; the caller frees it in any case. */
 int dd_needs_open(const dd_domain *domain, const dd_grid *grid, dd_needs *needs);
 
+/* Marks the cells that this rank needs (see dd_needs_begin()). all: also the cells of own segments and of shares.
+ * Local. */
+void dd_needs_mark(const dd_domain *domain, int64_t n, const dd_own *own, const int64_t *cell, const dd_grid *grid,
+                   const dd_shares *shares, bool all, dd_needs *needs);
+
 /* The cells that a rank needs: for owners that it computes whole, their cells and the forward neighbours; for shared
  * owners, the source cells assigned to it and the part of the owner's cell at the owner's home, which only the home
  * knows; and the cells whose moments it sums (home [cells] as in a dd_field, or NULL). cell: [n] of the own segments.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "stage.h"
+#include "window.h"
 
 /* Data of a remote segment that do not change: they travel like the six numbers of its forces. */
 typedef struct bundle {
@@ -8,13 +8,6 @@ typedef struct bundle {
 } bundle;
 
 _Static_assert(sizeof(bundle) == 6 * sizeof(double), "a bundle travels like the forces on a segment");
-
-/* A local segment while they are sorted: by cell, then by key. */
-typedef struct entry {
-    int64_t cell;
-    dd_segment_key key;
-    int64_t source; /* as in the stage */
-} entry;
 
 /* A node that is an end of segments of a block. */
 typedef struct end_node {
@@ -39,12 +32,12 @@ static dd_segment_key own_key(const dd_domain *domain, const dd_stage *stage, in
     return (dd_segment_key){domain->network.node[stage->own[own].node].tag, stage->own[own].arm->tag};
 }
 
-static int sort_own(const dd_domain *domain, const int64_t *cell, dd_stage *stage, entry **entries)
+static int sort_own(const dd_domain *domain, const int64_t *cell, dd_stage *stage, dd_entry **entries)
 {
     EQP_CHECK(eqp_array_create(&stage->own_local, stage->nown, sizeof *stage->own_local));
     EQP_CHECK(eqp_array_create(entries, stage->nown, sizeof **entries));
     for (int64_t s = 0; s < stage->nown; s++) {
-        (*entries)[s] = (entry){cell[s], own_key(domain, stage, s), s};
+        (*entries)[s] = (dd_entry){cell[s], own_key(domain, stage, s), s};
     }
     dd_sort(*entries, stage->nown, sizeof **entries, dd_by_3_words);
     return EQP_OK;
@@ -67,7 +60,7 @@ static int64_t sort_ends(int64_t n, end_node *ends)
 /* Own cells that other ranks need. */
 typedef struct listing {
     const dd_domain *domain;
-    const entry *entries;
+    const dd_entry *entries;
     dd_blocks segments, ends;
     int64_t send_room, end_room;
     end_node *end; /* [2 own segments] scratch; owned */
@@ -127,7 +120,7 @@ static void list_blocks(listing *l, dd_stage *stage)
     }
 }
 
-static int make_routes(const dd_domain *domain, const entry *entries, int code, dd_stage *stage)
+static int make_routes(const dd_domain *domain, const dd_entry *entries, int code, dd_stage *stage)
 {
     listing l = {.domain = domain, .entries = entries, .segments = {.back = true}};
 
@@ -145,18 +138,39 @@ done:
     return code;
 }
 
-/* Plans the routes; own segments are sorted while needs travel. */
-static int plan_routes(const dd_domain *domain, const dd_halo *halo, const eqp_map *map, entry **entries,
+/* Puts own segments into the memory of the computer. own: code of this rank so far. */
+static int place_in_window(const dd_domain *domain, const int64_t *cell, dd_entry **entries, int own, dd_stage *stage,
+                           bool *placed)
+{
+    dd_needs *needs = &stage->needs;
+
+    own = own == EQP_OK ? sort_own(domain, cell, stage, entries) : own;
+    dd_needs_mark(domain, own == EQP_OK ? stage->nown : 0, stage->own, cell, &stage->grid, &stage->shares, true, needs);
+    EQP_CHECK(dd_window_place(domain, needs->mine, *entries, own, stage, placed));
+    memset(needs->mine, 0, (size_t)needs->nwords * sizeof *needs->mine);
+    return EQP_OK;
+}
+
+/* Plans the routes, unless a window makes them needless; own segments are sorted while needs travel. */
+static int plan_routes(const dd_domain *domain, const dd_halo *halo, const eqp_map *map, dd_entry **entries,
                        dd_stage *stage)
 {
     DD_FREED int64_t *cell = NULL;
+    bool placed = false;
     int own = dd_shares_find(domain, halo, &stage->grid, map, EQP_OK, &stage->shares);
 
     own = own == EQP_OK ? find_cells(domain, halo, stage, &cell) : own;
+    if (domain->window != NULL && domain->window->node != NULL) {
+        EQP_CHECK(place_in_window(domain, cell, entries, own, stage, &placed));
+    }
+    if (placed) {
+        dd_needs_free(&stage->needs);
+        return EQP_OK;
+    }
     const int64_t n = own == EQP_OK ? stage->nown : 0;
     EQP_CHECK(dd_needs_begin(domain, n, stage->own, cell, &stage->grid, &stage->shares, &stage->needs));
     EQP_CHECK(dd_field_begin(domain, n, cell, &stage->grid, &stage->field));
-    own = own == EQP_OK ? sort_own(domain, cell, stage, entries) : own;
+    own = own == EQP_OK && *entries == NULL ? sort_own(domain, cell, stage, entries) : own;
     const int code = dd_field_end(domain, &stage->grid, &stage->field);
     own = own == EQP_OK ? code : own;
     EQP_CHECK(dd_needs_end(&stage->grid, &stage->shares, stage->field.home, &stage->needs));
@@ -196,7 +210,7 @@ static int fetch_ghosts(const dd_domain *domain, dd_stage *stage, const void **b
 }
 
 /* Joins own and remote segments: entries by cell, and the bundles in the order of arrival. */
-static int merge(dd_stage *stage, const void *received, entry **entries, bundle **bundles)
+static int merge(dd_stage *stage, const void *received, dd_entry **entries, bundle **bundles)
 {
     const eqp_route_view view = eqp_route_arrivals(stage->route);
     int64_t room = stage->nown;
@@ -206,7 +220,7 @@ static int merge(dd_stage *stage, const void *received, entry **entries, bundle 
     for (int64_t b = 0; b < view.n; b++) {
         memcpy(*bundles + stage->ghost_first[b], (const char *)received + view.offset[b], (size_t)view.bytes[b]);
         for (int64_t g = stage->ghost_first[b]; g < stage->ghost_first[b + 1]; g++) {
-            (*entries)[stage->nown + g] = (entry){view.id[b], (*bundles)[g].key, -1 - g};
+            (*entries)[stage->nown + g] = (dd_entry){view.id[b], (*bundles)[g].key, -1 - g};
         }
     }
     if (stage->nghosts > 0) {
@@ -226,11 +240,11 @@ static int create_local(dd_stage *stage)
     return dd_columns_create(stage->n, &stage->memory, &stage->columns);
 }
 
-static void fill_local(const dd_domain *domain, const dd_halo *halo, const entry *entries, const bundle *bundles,
+static void fill_local(const dd_domain *domain, const dd_halo *halo, const dd_entry *entries, const bundle *bundles,
                        dd_stage *stage)
 {
     for (int64_t i = 0; i < stage->n; i++) {
-        const entry *e = &entries[i];
+        const dd_entry *e = &entries[i];
         stage->key[i] = e->key;
         stage->source[i] = e->source;
         stage->cell_first[e->cell + 1] = i + 1;
@@ -251,25 +265,30 @@ static void fill_local(const dd_domain *domain, const dd_halo *halo, const entry
     dd_stage_place_own(domain, halo, stage);
 }
 
-/* The share of a local segment's owner; -1: none. Call in the order of the segments. */
-static int64_t share_of(const dd_shares *shares, const entry *e, int64_t *next)
+/* The share of an owner in a cell; -1: none. Call in the order of the segments. */
+static int64_t share_of(const dd_shares *shares, int64_t cell, dd_tag owner, int64_t *next)
 {
-    while (*next < shares->n && dd_by_2_words(&shares->share[*next], e) < 0) {
+    const uint64_t at[2] = {(uint64_t)cell, owner};
+
+    while (*next < shares->n && dd_by_2_words(&shares->share[*next], at) < 0) {
         ++*next;
     }
-    return *next < shares->n && shares->share[*next].owner == e->key.owner ? *next : -1;
+    return *next < shares->n && shares->share[*next].owner == owner ? *next : -1;
 }
 
 /* Lists the segments whose pairs this rank computes. */
-static int list_targets(const dd_domain *domain, const entry *entries, dd_stage *stage)
+static int list_targets(const dd_domain *domain, dd_stage *stage)
 {
     int64_t next = 0, room = 0;
 
-    for (int64_t i = 0; i < stage->n; i++) {
-        const int64_t share = share_of(&stage->shares, &entries[i], &next), own = entries[i].source;
-        if (share >= 0 || (own >= 0 && domain->network.node[stage->own[own].node].split < 0)) {
-            EQP_CHECK(eqp_array_reserve(&stage->target, &room, stage->ntargets + 1, sizeof *stage->target));
-            stage->target[stage->ntargets++] = (dd_target){i, share};
+    for (int64_t c = 0; c < stage->grid.ncells; c++) {
+        const int64_t end = dd_stage_has(stage, c) ? stage->cell_first[c + 1] : 0;
+        for (int64_t i = stage->cell_first[c]; i < end; i++) {
+            const int64_t share = share_of(&stage->shares, c, stage->key[i].owner, &next), own = stage->source[i];
+            if (share >= 0 || (own >= 0 && domain->network.node[stage->own[own].node].split < 0)) {
+                EQP_CHECK(eqp_array_reserve(&stage->target, &room, stage->ntargets + 1, sizeof *stage->target));
+                stage->target[stage->ntargets++] = (dd_target){i, share};
+            }
         }
     }
     return EQP_OK;
@@ -337,7 +356,8 @@ static int find_ends(dd_stage *stage)
     return EQP_OK;
 }
 
-static int take_in(const dd_domain *domain, const dd_halo *halo, const void *received, entry **entries, dd_stage *stage)
+static int take_in(const dd_domain *domain, const dd_halo *halo, const void *received, dd_entry **entries,
+                   dd_stage *stage)
 {
     DD_FREED bundle *bundles = NULL;
 
@@ -345,7 +365,7 @@ static int take_in(const dd_domain *domain, const dd_halo *halo, const void *rec
     EQP_CHECK(create_local(stage));
     fill_local(domain, halo, *entries, bundles, stage);
     find_alone(stage);
-    EQP_CHECK(list_targets(domain, *entries, stage));
+    EQP_CHECK(list_targets(domain, stage));
     return find_ends(stage);
 }
 
@@ -359,7 +379,7 @@ int dd_stage_open(const dd_domain *domain, const int64_t cells[3], dd_stage *sta
 
 int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const eqp_map *map, dd_stage *stage)
 {
-    DD_FREED entry *entries = NULL;
+    DD_FREED dd_entry *entries = NULL;
     const void *received = NULL;
     int code;
 
@@ -367,8 +387,13 @@ int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const eqp_map 
     stage->own = halo->own;
     EQP_TRY(plan_routes(domain, halo, map, &entries, stage));
     EQP_TRY(dd_field_plan(domain, &stage->field));
-    EQP_TRY(fetch_ghosts(domain, stage, &received));
-    stage->code = take_in(domain, halo, received, &entries, stage);
+    if (stage->window != NULL) {
+        dd_stage_place_own(domain, halo, stage);
+        stage->code = list_targets(domain, stage);
+    } else {
+        EQP_TRY(fetch_ghosts(domain, stage, &received));
+        stage->code = take_in(domain, halo, received, &entries, stage);
+    }
 done:
     if (code != EQP_OK) {
         dd_stage_free(stage);
@@ -378,9 +403,10 @@ done:
 
 void dd_stage_free(dd_stage *stage)
 {
-    void *owned[] = {stage->own_local, stage->send,   stage->ghost_first, stage->ghost_local,
-                     stage->key,       stage->source, stage->memory,      stage->cell_first,
-                     stage->alone,     stage->target, stage->send_end,    stage->ghost_end};
+    dd_segment_key *key = stage->window == NULL ? stage->key : NULL;
+    void *owned[] = {stage->own_local, stage->send,     stage->ghost_first, stage->ghost_local, key,
+                     stage->source,    stage->memory,   stage->cell_first,  stage->alone,       stage->target,
+                     stage->send_end,  stage->ghost_end};
 
     eqp_route_free(stage->route);
     eqp_route_free(stage->ends);

@@ -20,6 +20,13 @@ typedef struct dd_segment_key {
 
 #define DD_END_BYTES (3 * (int64_t)sizeof(double))
 
+/* A local segment while they are sorted: by cell, then by key. */
+typedef struct dd_entry {
+    int64_t cell;
+    dd_segment_key key;
+    int64_t source; /* as in the stage */
+} dd_entry;
+
 /* A segment with pairs that this rank computes. */
 typedef struct dd_target {
     int64_t local; /* place among the local segments */
@@ -44,9 +51,11 @@ typedef struct dd_stage {
     int64_t narrived;        /* doubles received */
     dd_field field;          /* moments and fields of far cells */
     /* own and remote segments together, by cell, then by key: the same order on every rank */
+    const struct dd_window *window; /* has all segments of the computer (borrowed); NULL: remote ones are copies */
     int64_t n;
-    dd_segment_key *key; /* [n] */
-    int64_t *source; /* [n] place among the own segments; or -1 - place among the remote ones, in order of arrival */
+    dd_segment_key *key;  /* [n] of the window, if there is one, as the columns */
+    int64_t *source;      /* [n] place among the own segments; or -1 - place among the remote ones, in order of arrival;
+                             in a window -1 - rank */
     int64_t *cell_first;  /* [cells + 1] */
     unsigned char *alone; /* [cells] 1: the pairs of the cell's owners need own segments only */
     double *memory;       /* of the columns; owned */
@@ -86,8 +95,11 @@ int dd_stage_runs(const dd_stage *stage, int64_t local, int64_t cell, dd_run run
 /* The runs of a target that are computed here. Returns their number. Local. */
 int dd_stage_target_runs(const dd_stage *stage, const dd_target *target, int64_t cell, dd_run runs[DD_GRID_SOURCES]);
 
-/* The rank of a remote segment, by its order of arrival. O(log blocks). */
-int dd_stage_sender(const dd_stage *stage, int64_t ghost);
+/* The rank of a remote segment by its source. O(log blocks). */
+int dd_stage_sender(const dd_stage *stage, int64_t source);
+
+/* True if the local segments of a cell matter to this rank: it has some of them or computes pairs with them. Local. */
+bool dd_stage_has(const dd_stage *stage, int64_t cell);
 
 /* The cell of a local segment. O(log cells). */
 int64_t dd_stage_cell(const dd_stage *stage, int64_t local);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "stage.h"
+#include "window.h"
 
 /* Places the far end by the nearest periodic image, with the same bits on every rank. */
 static void place(const dd_domain *domain, const double owner[3], const double other[3], const dd_stage *stage,
@@ -28,8 +28,12 @@ void dd_stage_place_own(const dd_domain *domain, const dd_halo *halo, const dd_s
 
 int dd_stage_start(const dd_domain *domain, const dd_halo *halo, dd_stage *stage, double *out)
 {
-    memset(stage->columns.force[0], 0, 6 * (size_t)(stage->n + DD_LANES) * sizeof(double));
     dd_stage_place_own(domain, halo, stage);
+    if (stage->window != NULL) {
+        dd_window_clear(stage);
+        return EQP_OK;
+    }
+    memset(stage->columns.force[0], 0, 6 * (size_t)(stage->n + DD_LANES) * sizeof(double));
     for (int64_t i = 0; i < stage->nends; i++) {
         memcpy(out + 3 * i, dd_halo_position(domain, halo, stage->send_end[i]), DD_END_BYTES);
     }
@@ -40,6 +44,9 @@ int dd_stage_finish(const dd_domain *domain, dd_stage *stage)
 {
     const void *received = NULL;
 
+    if (stage->window != NULL) {
+        return eqp_node_meet(stage->window->node, EQP_OK);
+    }
     EQP_CHECK(eqp_route_finish(stage->ends, &received));
     const double(*x)[3] = received;
     for (int64_t g = 0; g < stage->nghosts; g++) {
@@ -62,6 +69,9 @@ int dd_stage_return(dd_stage *stage, int code, double *mine, double *sum)
 {
     const eqp_route_view view = eqp_route_arrivals(stage->route);
 
+    if (stage->window != NULL) {
+        return dd_window_gather(stage, code);
+    }
     if (code != EQP_OK) {
         eqp_route_give_up(stage->route, code);
     }
@@ -128,9 +138,13 @@ int dd_stage_target_runs(const dd_stage *stage, const dd_target *target, int64_t
     return n;
 }
 
-int dd_stage_sender(const dd_stage *stage, int64_t ghost)
+int dd_stage_sender(const dd_stage *stage, int64_t source)
 {
-    return eqp_route_arrivals(stage->route).home[dd_find_last(stage->ghost_first, stage->nblocks, ghost)];
+    const int64_t ghost = -1 - source;
+
+    return stage->window != NULL
+               ? (int)ghost
+               : eqp_route_arrivals(stage->route).home[dd_find_last(stage->ghost_first, stage->nblocks, ghost)];
 }
 
 int64_t dd_stage_cell(const dd_stage *stage, int64_t local)

@@ -81,7 +81,7 @@ static void homes(const dd_domain *domain, const dd_stage *stage, int64_t local,
 {
     const int64_t source = stage->source[local];
 
-    home[0] = source >= 0 ? domain->rank : dd_stage_sender(stage, -1 - source);
+    home[0] = source >= 0 ? domain->rank : dd_stage_sender(stage, source);
     home[1] = source >= 0 ? stage->own[source].arm->home : -1;
 }
 
@@ -121,9 +121,9 @@ static int search(const dd_domain *domain, const dd_stage *stage, const ball_col
     return EQP_OK;
 }
 
-static void make_balls(const dd_stage *stage, const ball_columns *balls)
+static void make_balls(const dd_stage *stage, int64_t first, int64_t end, const ball_columns *balls)
 {
-    for (int64_t i = 0; i < stage->n; i++) {
+    for (int64_t i = first; i < end; i++) {
         const dd_segment segment = dd_stage_segment(stage, i);
         double length2 = 0;
         for (int d = 0; d < 3; d++) {
@@ -144,7 +144,9 @@ static int find_here(const dd_domain *domain, const dd_stage *stage, double reac
     EQP_CHECK(eqp_array_create(&near, n + 1, sizeof *near));
     EQP_CHECK(eqp_array_create(&x, 4 * n, sizeof *x));
     const ball_columns balls = {{x, x + n, x + 2 * n}, x + 3 * n};
-    make_balls(stage, &balls);
+    for (int64_t c = 0; c < stage->grid.ncells; c++) {
+        make_balls(stage, stage->cell_first[c], dd_stage_has(stage, c) ? stage->cell_first[c + 1] : 0, &balls);
+    }
     return search(domain, stage, &balls, reach, near, closes);
 }
 
