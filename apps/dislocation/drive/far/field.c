@@ -103,7 +103,7 @@ static dd_far_slice chunk_of(const dd_field *field, bool local, int64_t chunk)
     return dd_far_parts_chunk(&field->parts, local ? field->parts.sizes.nlocal : field->parts.sizes.nmoments, chunk);
 }
 
-static int create_numbers(dd_field *field)
+int dd_field_create_numbers(dd_field *field)
 {
     const dd_far_sizes *s = &field->parts.sizes;
 
@@ -114,7 +114,7 @@ static int create_numbers(dd_field *field)
 /* A block is a chunk of a cell's components. */
 static int plan_moments(const dd_domain *domain, dd_field *field)
 {
-    dd_blocks blocks = {.code = create_numbers(field)};
+    dd_blocks blocks = {.code = dd_field_create_numbers(field)};
 
     for (int64_t m = 0; m < field->nmine; m++) {
         for (int64_t c = 0; c < field->parts.nchunks; c++) {
@@ -192,26 +192,22 @@ void dd_field_free(dd_field *field)
     *field = (dd_field){.home = NULL};
 }
 
-/* A chunk of a cell among the moments or local expansions of this rank's items; NULL: it is another rank's. */
+/* A chunk of a cell among the moments or local expansions in the memory of this rank; NULL: it is another rank's. */
 static double *in_waves(const dd_field *field, const dd_waves *waves, bool local, int64_t cell, int64_t chunk)
 {
     const int64_t item = item_of(field, cell, chunk);
+    const bool own = item >= waves->items.first && item < waves->items.first + waves->items.n;
 
-    if (item < waves->items.first || item >= waves->items.first + waves->items.n) {
-        return NULL;
-    }
-    return dd_waves_item(waves, local, item) + cell % field->parts.sizes.ncells * chunk_of(field, local, chunk).n;
+    return own || waves->node != NULL
+               ? dd_waves_item(waves, local, item) + cell % field->parts.sizes.ncells * chunk_of(field, local, chunk).n
+               : NULL;
 }
 
-int dd_field_take_moments(dd_field *field, dd_waves *waves)
+/* Puts the moments that are summed here where they are transformed, as far as that is in the memory of this rank. */
+static void place_moments(const dd_field *field, const dd_waves *waves)
 {
-    const eqp_route_view view = eqp_route_arrivals(field->out);
     const int64_t nchunks = field->parts.nchunks, nmoments = field->parts.sizes.nmoments;
-    const void *received = NULL;
-    const int code = eqp_route_finish(field->out, &received);
 
-    dd_waves_clear(waves); /* empty cells have no home */
-    EQP_CHECK(code);
     for (int64_t i = 0; i < field->nmine * nchunks; i++) {
         const dd_far_slice of = chunk_of(field, false, i % nchunks);
         double *to = in_waves(field, waves, false, field->mine[i / nchunks], i % nchunks);
@@ -219,6 +215,45 @@ int dd_field_take_moments(dd_field *field, dd_waves *waves)
             memcpy(to, field->moments + i / nchunks * nmoments + of.first, (size_t)of.n * sizeof *to);
         }
     }
+}
+
+/* Moments of empty cells, which have no home, in this rank's items. */
+static void clear_empty(const dd_field *field, const dd_waves *waves)
+{
+    const int64_t nchunks = field->parts.nchunks, ncells = field->parts.sizes.ncells;
+
+    for (int64_t i = waves->items.first; i < waves->items.first + waves->items.n; i++) {
+        const int64_t first = i / nchunks * ncells, n = chunk_of(field, false, i % nchunks).n;
+        for (int64_t c = first; c < first + ncells; c++) {
+            if (field->home[c] < 0) {
+                memset(in_waves(field, waves, false, c, i % nchunks), 0, (size_t)n * sizeof(double));
+            }
+        }
+    }
+}
+
+int dd_field_give_moments(dd_field *field, dd_waves *waves)
+{
+    if (waves->node == NULL) {
+        return eqp_route_start(field->out, field->moments);
+    }
+    clear_empty(field, waves);
+    place_moments(field, waves);
+    return EQP_OK;
+}
+
+int dd_field_take_moments(dd_field *field, dd_waves *waves)
+{
+    const eqp_route_view view = eqp_route_arrivals(field->out);
+    const int64_t nchunks = field->parts.nchunks;
+    const void *received = NULL;
+
+    if (waves->node != NULL) {
+        return eqp_node_meet(waves->node, EQP_OK);
+    }
+    EQP_CHECK(eqp_route_finish(field->out, &received));
+    clear_empty(field, waves);
+    place_moments(field, waves);
     for (int64_t b = 0; b < view.n; b++) {
         memcpy(in_waves(field, waves, false, view.id[b] / nchunks, view.id[b] % nchunks),
                (const char *)received + view.offset[b], (size_t)view.bytes[b]);
@@ -232,7 +267,8 @@ int dd_field_exchange(dd_field *field, const dd_waves *waves)
     const int64_t nchunks = field->parts.nchunks, nlocal = field->parts.sizes.nlocal;
     const void *received = NULL;
 
-    EQP_CHECK(dd_route_send(field->back, EQP_OK, waves->local, &received));
+    EQP_CHECK(waves->node != NULL ? eqp_node_meet(waves->node, EQP_OK)
+                                  : dd_route_send(field->back, EQP_OK, waves->local, &received));
     for (int64_t i = 0; i < field->nlive * nchunks; i++) {
         const dd_far_slice of = chunk_of(field, true, i % nchunks);
         const double *from = in_waves(field, waves, true, field->live[i / nchunks], i % nchunks);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "waves.h"
+#include "../stage/window.h"
 
 #include "../../../shell/run_files.h"
 #include "../../../shell/signals.h"
@@ -84,11 +84,12 @@ static dd_far_slice chunk_of(const dd_waves *w, bool local, int64_t item)
     return dd_far_parts_chunk(&w->parts, ncomponents(w, local), item % w->parts.nchunks);
 }
 
+/* Components of the items before this one, from the first one in the memory of this rank. */
 static int64_t before(const dd_waves *w, bool local, int64_t item)
 {
     int64_t n = 0;
 
-    for (int64_t i = w->items.first; i < item; i++) {
+    for (int64_t i = w->node != NULL ? 0 : w->items.first; i < item; i++) {
         n += chunk_of(w, local, i).n;
     }
     return n;
@@ -99,23 +100,18 @@ double *dd_waves_item(const dd_waves *waves, bool local, int64_t item)
     return (local ? waves->local : waves->moments) + before(waves, local, item) * waves->parts.sizes.ncells;
 }
 
-void dd_waves_clear(dd_waves *waves)
-{
-    const int64_t n = before(waves, false, waves->items.first + waves->items.n) * waves->parts.sizes.ncells;
-
-    memset(waves->moments, 0, (size_t)(n * BYTES));
-}
-
 static int create_numbers(dd_waves *w)
 {
     const dd_far_sizes *s = &w->parts.sizes;
     const int64_t end = w->items.first + w->items.n, in = before(w, false, end), out = before(w, true, end);
 
     EQP_CHECK(eqp_array_create(&w->kernel, w->columns.n * s->nkernel, sizeof *w->kernel));
-    EQP_CHECK(eqp_array_create(&w->moments, in * s->ncells, sizeof *w->moments));
-    EQP_CHECK(eqp_array_create(&w->local, out * s->ncells, sizeof *w->local));
-    EQP_CHECK(eqp_array_create(&w->planes_out, in * s->ncolumns * 2, sizeof *w->planes_out));
-    EQP_CHECK(eqp_array_create(&w->columns_out, s->nplanes * s->nlocal * w->columns.n * 2, sizeof *w->columns_out));
+    if (w->node == NULL) {
+        EQP_CHECK(eqp_array_create(&w->moments, in * s->ncells, sizeof *w->moments));
+        EQP_CHECK(eqp_array_create(&w->local, out * s->ncells, sizeof *w->local));
+        EQP_CHECK(eqp_array_create(&w->planes_out, in * s->ncolumns * 2, sizeof *w->planes_out));
+        EQP_CHECK(eqp_array_create(&w->columns_out, s->nplanes * s->nlocal * w->columns.n * 2, sizeof *w->columns_out));
+    }
     EQP_CHECK(eqp_array_create(&w->plane, (s->nlocal / w->parts.nchunks + 1) * s->ncolumns * 2, sizeof *w->plane));
     EQP_CHECK(eqp_array_create(&w->scratch, s->nraw > s->nfield ? s->nraw : s->nfield, sizeof *w->scratch));
     EQP_CHECK(eqp_array_create(&w->at, 2 * nitems(&w->parts), sizeof *w->at));
@@ -160,7 +156,7 @@ static int plan(const dd_domain *domain, int code, dd_waves *w)
         dd_blocks_add(&back, i, w->columns.n * 2 * chunk_of(w, true, i).n * BYTES);
         dd_blocks_need(&back, dd_far_parts_owner(&w->parts, i));
     }
-    if (w->parts.nparts == 1) { /* true on all ranks: nothing travels */
+    if (w->parts.nparts == 1 || w->node != NULL) { /* on all ranks: nothing travels */
         code = eqp_agree(domain->comm, out.code, NULL);
     } else {
         EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &out, &w->to_columns));
@@ -180,8 +176,52 @@ static int create(const dd_domain *domain, const dd_medium *medium, const dd_gri
     w->columns = dd_far_parts_columns(&w->parts, domain->rank);
     EQP_CHECK(dd_far_create(medium, grid->low, domain->edge, grid->n, grid->far_order, &w->far));
     EQP_CHECK(create_numbers(w));
-    set_runs(w);
+    if (w->node == NULL) {
+        set_runs(w);
+    }
     return EQP_OK;
+}
+
+/* Numbers of moments, local expansions, columns out and columns back of all items. */
+static void count_shared(const dd_far_parts *parts, int64_t n[4])
+{
+    const dd_far_sizes *s = &parts->sizes;
+
+    n[0] = s->nplanes * s->nmoments * s->ncells;
+    n[1] = s->nplanes * s->nlocal * s->ncells;
+    n[2] = s->nplanes * s->nmoments * s->ncolumns * 2;
+    n[3] = s->nplanes * s->nlocal * s->ncolumns * 2;
+}
+
+int64_t dd_waves_shared(const dd_far_parts *parts)
+{
+    int64_t n[4];
+
+    count_shared(parts, n);
+    return parts->nparts == 0 ? 0 : n[0] + n[1] + n[2] + n[3];
+}
+
+/* Columns back of the part that begins with this column, in shared memory. */
+static double *columns_from(const dd_waves *w, int64_t column)
+{
+    int64_t n[4];
+
+    count_shared(&w->parts, n);
+    return w->planes_out + n[2] + w->parts.sizes.nplanes * w->parts.sizes.nlocal * column * 2;
+}
+
+void dd_waves_share(dd_waves *waves, double *memory)
+{
+    int64_t n[4];
+
+    if (waves->node != NULL && waves->moments != memory) {
+        count_shared(&waves->parts, n);
+        waves->moments = memory;
+        waves->local = memory + n[0];
+        waves->planes_out = waves->local + n[1];
+        waves->columns_out = columns_from(waves, waves->columns.first);
+        set_runs(waves);
+    }
 }
 
 int dd_waves_create(const dd_domain *domain, const dd_medium *medium, const dd_grid *grid, dd_waves **waves)
@@ -192,6 +232,7 @@ int dd_waves_create(const dd_domain *domain, const dd_medium *medium, const dd_g
     dd_far_parts_init(&none.parts, grid, domain->nranks);
     if (code == EQP_OK) {
         w->parts = none.parts;
+        w->node = none.node = dd_window_of(domain) != NULL ? domain->window->node : NULL;
         code = create(domain, medium, grid, w);
     }
     code = plan(domain, code, w != NULL ? w : &none);
@@ -206,11 +247,14 @@ int dd_waves_create(const dd_domain *domain, const dd_medium *medium, const dd_g
 void dd_waves_free(dd_waves *waves)
 {
     if (waves != NULL) {
-        void *owned[] = {waves->kernel, waves->moments, waves->local, waves->planes_out, waves->columns_out,
-                         waves->plane,  waves->scratch, waves->at,    waves->run,        waves};
+        void *numbers[] = {waves->moments, waves->local, waves->planes_out, waves->columns_out};
+        void *owned[] = {waves->kernel, waves->plane, waves->scratch, waves->at, waves->run, waves};
         eqp_route_free(waves->to_columns);
         eqp_route_free(waves->to_planes);
         dd_far_free(waves->far);
+        for (size_t i = 0; i < 4 && waves->node == NULL; i++) {
+            free(numbers[i]);
+        }
         for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
             free(owned[i]);
         }
@@ -249,11 +293,11 @@ static void join(const dd_waves *w, int64_t item, const char *received, const in
 
     for (int p = 0; p < w->parts.nparts && dd_far_parts_columns(&w->parts, p).n > 0; p++) {
         const dd_far_slice of = dd_far_parts_columns(&w->parts, p);
-        const void *from;
-        if (p == w->rank) {
-            const int64_t place = w->parts.nchunks + item % w->parts.nchunks;
-            from = w->at[place * w->parts.sizes.nplanes + item / w->parts.nchunks];
-        } else { /* blocks arrive by home, then by item */
+        const int64_t place = w->parts.nchunks + item % w->parts.nchunks;
+        const void *from = w->at[place * w->parts.sizes.nplanes + item / w->parts.nchunks];
+        if (w->node != NULL) {
+            from = columns_from(w, of.first) + before(w, true, item) * of.n * 2;
+        } else if (p != w->rank) { /* blocks arrive by home, then by item */
             from = received + offset[next[p]++];
         }
         memcpy(to, from, (size_t)(of.n * n * BYTES));
@@ -290,7 +334,7 @@ static void place_columns(dd_waves *w, char *received)
     int64_t b = 0;
 
     for (int64_t i = 0; i < nitems(&w->parts) && w->columns.n > 0; i++) {
-        const bool own = i >= w->items.first && i < w->items.first + w->items.n;
+        const bool own = w->node != NULL || (i >= w->items.first && i < w->items.first + w->items.n);
         double *at = own ? own_columns(w, i) + w->columns.first * 2 * chunk_of(w, false, i).n
                          : (double *)(void *)(received + view.offset[b++]);
         w->at[i % w->parts.nchunks * w->parts.sizes.nplanes + i / w->parts.nchunks] = at;
@@ -303,7 +347,9 @@ int dd_waves_exchange(dd_waves *waves, int stage)
     eqp_route *route = to_columns ? waves->to_columns : waves->to_planes;
     const void *received = NULL;
 
-    if (route != NULL) {
+    if (waves->node != NULL) {
+        EQP_CHECK(eqp_node_meet(waves->node, EQP_OK));
+    } else if (route != NULL) {
         EQP_CHECK(dd_route_send(route, EQP_OK, to_columns ? waves->planes_out : waves->columns_out, &received));
     }
     if (to_columns) {

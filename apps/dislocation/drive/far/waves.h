@@ -10,8 +10,8 @@
 
 /* Division of the far field among ranks, independent of the assignment of nodes. Work has three stages: planes of cells
  * forward, columns of wave numbers, planes back. A plane's components are divided into chunks, so that more ranks than
- * planes have work; a plane and a chunk form an item. The first parts, as many as have enough cells, each compute a
- * range of items and a range of columns. */
+ * planes have work; a plane and a chunk form an item. A part computes a range of items and a range of
+ * columns; parts beyond the number of cells that is worth their messages compute nothing. */
 
 typedef struct dd_far_parts {
     dd_far_sizes sizes;
@@ -34,10 +34,12 @@ typedef struct dd_waves {
     double *kernel;                           /* [columns.n][nkernel] */
     double *moments, *local;                  /* [items.n][cells of a plane][components of the chunk] */
     double *planes_out, *columns_out, *plane; /* sent to columns, and back; one plane being joined */
-    double *scratch;                          /* a cell's raw moments or stress; for the caller */
-    double **at;                       /* [2][nchunks][planes] places of moments and of local expansions in columns */
-    dd_far_run *run;                   /* [2][nchunks] */
-    const void *received;              /* received columns of local expansions (borrowed) */
+    eqp_node *node;       /* moments, local, planes_out and columns_out are those of all of its ranks, in their window
+                             (borrowed); NULL: of this rank alone */
+    double *scratch;      /* a cell's raw moments or stress; for the caller */
+    double **at;          /* [2][nchunks][planes] places of moments and of local expansions in columns */
+    dd_far_run *run;      /* [2][nchunks] */
+    const void *received; /* received columns of local expansions (borrowed) */
     eqp_route *to_columns, *to_planes; /* NULL if one part computes all */
 } dd_waves;
 
@@ -46,13 +48,17 @@ int dd_waves_create(const dd_domain *domain, const dd_medium *medium, const dd_g
 /* NULL is legal. Collective if the plan has nodes that share memory. */
 void dd_waves_free(dd_waves *waves);
 
-/* Start of an item of this rank in `moments` or in `local`. Local. */
+/* Numbers of the far field of all ranks that share memory. Local. */
+int64_t dd_waves_shared(const dd_far_parts *parts);
+/* From now on these numbers are in this memory (borrowed), if the waves were created with a window. Local. */
+void dd_waves_share(dd_waves *waves, double *memory);
+
+/* Start of an item of this rank in `moments` or in `local`; of any rank if these are shared. Local. */
 double *dd_waves_item(const dd_waves *waves, bool local, int64_t item);
 
-void dd_waves_clear(dd_waves *waves);
 /* Computes a stage. EQP_OK, EQP_ERR_MEMORY or EQP_ERR_STOPPED. Local. */
 int dd_waves_compute(dd_waves *waves, int stage);
-/* Sends the results of any stage but the last. Collective. */
+/* Sends the results of any stage but the last, unless they are shared. Collective. */
 int dd_waves_exchange(dd_waves *waves, int stage);
 
 /* Divides the far field of a grid among nparts parts. Local. */
@@ -98,14 +104,18 @@ int dd_field_begin(const dd_domain *domain, int64_t n, const int64_t *cell, cons
 int dd_field_end(const dd_domain *domain, const dd_grid *grid, dd_field *field);
 /* The same by the segments of all ranks: count [ranks][cells]. Local; EQP_OK or EQP_ERR_MEMORY. */
 int dd_field_count(const dd_domain *domain, const dd_grid *grid, const int *count, dd_field *field);
-/* Plans the routes. Collective. */
+/* Allocates moments and local expansions. Local. */
+int dd_field_create_numbers(dd_field *field);
+/* The same, and plans the routes. Collective. */
 int dd_field_plan(const dd_domain *domain, dd_field *field);
 /* Collective. */
 void dd_field_free(dd_field *field);
 
-/* Receives the moments of this rank's items. Collective. */
+/* Starts to send the moments, or puts them where they are shared. Collective. */
+int dd_field_give_moments(dd_field *field, dd_waves *waves);
+/* Receives the moments of this rank's items, unless they are shared. Collective. */
 int dd_field_take_moments(dd_field *field, dd_waves *waves);
-/* Sends local expansions of this rank's items to the ranks that need them. Collective. */
+/* Sends local expansions of this rank's items to the ranks that need them; shared ones are copied. Collective. */
 int dd_field_exchange(dd_field *field, const dd_waves *waves);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "../../../shell/run_files.h"
 #include "../../../shell/signals.h"
-#include "../../physics/elastic/pairs.h"
+#include "../stage/window.h"
 
 #include <math.h>
 
@@ -59,12 +59,16 @@ static int prepare_far(dd_evaluator *evaluator, const dd_domain *domain, const d
 {
     const dd_grid *grid = &stage->grid;
 
-    if (evaluator->waves != NULL && memcmp(evaluator->waves->n, grid->n, sizeof grid->n) != 0) {
+    if (evaluator->waves != NULL && (memcmp(evaluator->waves->n, grid->n, sizeof grid->n) != 0 ||
+                                     (evaluator->waves->node != NULL) != (stage->window != NULL))) {
         dd_waves_free(evaluator->waves);
         evaluator->waves = NULL;
     }
     if (evaluator->waves == NULL && dd_grid_has_far(grid)) {
         EQP_CHECK(dd_waves_create(domain, &evaluator->medium, grid, &evaluator->waves));
+    }
+    if (evaluator->waves != NULL && stage->window != NULL) {
+        dd_waves_share(evaluator->waves, stage->window->far);
     }
     return EQP_OK;
 }
@@ -293,7 +297,7 @@ static int compute(pass *p, int *computed)
 
     if (has_far) {
         add_moments(p->evaluator, p->stage);
-        EQP_CHECK(eqp_route_start(p->stage->field.out, p->stage->field.moments));
+        EQP_CHECK(dd_field_give_moments(&p->stage->field, p->evaluator->waves));
         p->batches.travelling = p->stage->field.out;
     }
     if (p->evaluator->loop != NULL) {

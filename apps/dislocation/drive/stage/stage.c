@@ -160,7 +160,7 @@ static int plan_routes(const dd_domain *domain, const dd_halo *halo, const eqp_m
     int own = dd_shares_find(domain, halo, &stage->grid, map, EQP_OK, &stage->shares);
 
     own = own == EQP_OK ? find_cells(domain, halo, stage, &cell) : own;
-    if (domain->window != NULL && domain->window->node != NULL) {
+    if (dd_window_of(domain) != NULL) {
         EQP_CHECK(place_in_window(domain, cell, entries, own, stage, &placed));
     }
     if (placed) {
@@ -386,11 +386,12 @@ int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const eqp_map 
     stage->nown = halo->nown;
     stage->own = halo->own;
     EQP_TRY(plan_routes(domain, halo, map, &entries, stage));
-    EQP_TRY(dd_field_plan(domain, &stage->field));
     if (stage->window != NULL) {
         dd_stage_place_own(domain, halo, stage);
-        stage->code = list_targets(domain, stage);
+        stage->code = dd_field_create_numbers(&stage->field);
+        stage->code = stage->code == EQP_OK ? list_targets(domain, stage) : stage->code;
     } else {
+        EQP_TRY(dd_field_plan(domain, &stage->field));
         EQP_TRY(fetch_ghosts(domain, stage, &received));
         stage->code = take_in(domain, halo, received, &entries, stage);
     }

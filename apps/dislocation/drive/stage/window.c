@@ -4,8 +4,8 @@
 /* Distance of two ranks' numbers of segments: a cache line. */
 #define LINE 8
 
-/* Finds the parts of the memory, or with NULL their size. */
-static int64_t lay_out(dd_window *w, char *memory)
+/* Finds the parts of the memory, or with NULL their size. parts: of the far field. */
+static int64_t lay_out(dd_window *w, const dd_far_parts *parts, char *memory)
 {
     const int64_t nranks = w->nranks, columns = 9 + 6 * nranks;
     const int64_t bytes[] = {nranks * LINE * (int64_t)sizeof *w->nown,
@@ -14,11 +14,12 @@ static int64_t lay_out(dd_window *w, char *memory)
                              w->room * (int64_t)sizeof *w->sent,
                              columns * (w->room + DD_LANES) * (int64_t)sizeof *w->columns,
                              nranks * w->ncells * (int64_t)sizeof *w->count,
-                             w->room * (int64_t)sizeof *w->home};
-    char *part[7];
+                             w->room * (int64_t)sizeof *w->home,
+                             dd_waves_shared(parts) * (int64_t)sizeof *w->far};
+    char *part[8];
     int64_t at = 0;
 
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 8; i++) {
         part[i] = memory == NULL ? NULL : memory + at;
         at += (bytes[i] + 63) / 64 * 64;
     }
@@ -29,6 +30,7 @@ static int64_t lay_out(dd_window *w, char *memory)
     w->columns = (double *)(void *)part[4];
     w->count = (int *)(void *)part[5];
     w->home = (int *)(void *)part[6];
+    w->far = (double *)(void *)part[7];
     return at;
 }
 
@@ -39,7 +41,7 @@ void dd_window_close(dd_window *window)
 }
 
 /* Without memory the window is lost. Collective; the same code on all ranks. */
-static int make_room(dd_window *w, int64_t ncells, int64_t room)
+static int make_room(dd_window *w, int64_t ncells, const dd_far_parts *parts, int64_t room)
 {
     char *memory = NULL;
     int code;
@@ -47,10 +49,10 @@ static int make_room(dd_window *w, int64_t ncells, int64_t room)
     w->ncells = ncells;
     w->nwords = (ncells + 63) / 64;
     w->room = room;
-    code = eqp_node_share(w->node, lay_out(w, NULL), &memory);
+    code = eqp_node_share(w->node, lay_out(w, parts, NULL), &memory);
     w->lost = code == EQP_ERR_MEMORY;
     if (code == EQP_OK) {
-        (void)lay_out(w, memory);
+        (void)lay_out(w, parts, memory);
     } else {
         dd_window_close(w);
     }
@@ -60,9 +62,10 @@ static int make_room(dd_window *w, int64_t ncells, int64_t room)
 int dd_window_open(eqp_node *node, dd_window *window)
 {
     const eqp_node_shape *shape = eqp_node_view(node);
+    const dd_far_parts none = {.nparts = 0};
 
     *window = (dd_window){.node = node, .nranks = shape->nranks, .rank = shape->rank};
-    return make_room(window, 0, 0);
+    return make_room(window, 0, &none, 0);
 }
 
 /* Makes memory for the segments of all ranks, a quarter more than there are. n: of all. Without memory the window is
@@ -79,7 +82,7 @@ static int reserve(dd_window *w, const dd_stage *stage, int code, int64_t *n)
         if (*n <= w->room && stage->grid.ncells == w->ncells) {
             return EQP_OK;
         }
-        EQP_CHECK(make_room(w, stage->grid.ncells, *n + *n / 4));
+        EQP_CHECK(make_room(w, stage->grid.ncells, &stage->field.parts, *n + *n / 4));
     }
     return EQP_OK;
 }

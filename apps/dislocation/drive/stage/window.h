@@ -20,6 +20,7 @@ typedef struct dd_window {
     double *columns;            /* [9 + 6 nranks][room + DD_LANES] as in dd_columns; forces by each rank */
     int *count;                 /* [nranks][ncells] segments of a rank in a cell */
     int *home;                  /* [room] the rank of a segment */
+    double *far;                /* numbers of the far field: see dd_waves_share() */
 } dd_window;
 
 /* From now on segments are in the memory of this node, to which all ranks belong; without memory the window is lost.
@@ -27,6 +28,12 @@ typedef struct dd_window {
 int dd_window_open(eqp_node *node, dd_window *window);
 /* Collective. */
 void dd_window_close(dd_window *window);
+
+/* The window of a domain; NULL if it has none or has lost it. Local. */
+static inline dd_window *dd_window_of(const dd_domain *domain)
+{
+    return domain->window != NULL && domain->window->node != NULL ? domain->window : NULL;
+}
 
 /* Places this rank's segments, given as sorted entries of source and key, among those of all ranks, and counts them in
  * stage->field. touched: [nwords] as above. The ranks may not use their last stages any more. *placed: false if there
