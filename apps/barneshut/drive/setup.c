@@ -193,10 +193,14 @@ static int compute_first(bh_simulation *sim)
 static int start(bh_simulation *sim, eqp_message *message)
 {
     const bh_settings *s = sim->settings;
+    bool open;
 
     sim->on_rung[0] = (double)sim->input.total;
     EQP_CHECK(prepare_first(sim, !(s->run.method->flags & EQP_KEEPS), message));
     EQP_CHECK(compute_first(sim));
+    if (sim->domain.nranks > 1 && s->run.steps > sim->input.step) { /* not in the step that first needs them */
+        EQP_CHECK(bh_messengers_open(&sim->domain.messengers, &sim->evaluator.plan, &open));
+    }
     EQP_CHECK(sim->dt > 0 ? EQP_OK : find_dt(sim, message));
     sim->now.common.step = sim->input.step;
     sim->now.common.time = sim->input.time;
