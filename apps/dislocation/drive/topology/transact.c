@@ -6,7 +6,7 @@
 
 enum { ENTRY_WAITING, ENTRY_GONE, ENTRY_LOST, ENTRY_IDLE, ENTRY_DONE };
 
-/* What a round tells all ranks, as the largest number of any rank: entries that have lost, else entries that are done,
+/* News of a round, as a number of which all ranks get the largest: some entry has lost, else some entry is done,
  * else the next phase, as its distance from PHASES_END; 0: no more entries. */
 enum { PHASES_END = 1 << 8, TOLD_DONE = PHASES_END << 1, TOLD_LOST = TOLD_DONE << 1 };
 
@@ -444,7 +444,7 @@ static int apply_results(dd_domain *domain, dd_inbox *in)
     return EQP_OK;
 }
 
-/* What this rank tells of the round. */
+/* This rank's news of the round. */
 static int64_t news_of(const transaction *t)
 {
     const int64_t left = t->end < t->n ? PHASES_END - t->entry[t->end].operation.phase : 0;
