@@ -105,17 +105,22 @@ int bh_homes_intervals(const bh_homes *homes, int rank, int *n, bh_interval **in
     return EQP_OK;
 }
 
-/* Counts this rank's particles in each cell that a boundary divides; a cell that begins at the boundary is not
- * divided. */
+/* Counts this rank's particles in each cell that a boundary divides, each within the one before; a cell that begins at
+ * the boundary is not divided. count: zeroed. */
 static void count_divided(const bh_homes *homes, int64_t n, const uint64_t *keys, int64_t *count)
 {
     for (int64_t b = 1; b < homes->n; b++) {
-        for (int level = 0; level < LEVELS; level++) {
-            uint64_t start = bh_key_at_level(homes->begin[b], level);
-            int64_t *here = &count[(b - 1) * LEVELS + level];
-            *here = start == homes->begin[b]
-                        ? 0
-                        : bh_order_lower(n, keys, start + bh_span(level)) - bh_order_lower(n, keys, start);
+        int64_t *here = &count[(b - 1) * LEVELS], found = n;
+        const uint64_t *key = keys;
+        for (int level = 0; level < LEVELS && found > 0; level++) {
+            const uint64_t start = bh_key_at_level(homes->begin[b], level);
+            if (start == homes->begin[b]) {
+                break;
+            }
+            const int64_t skip = bh_order_lower(found, key, start);
+            key += skip;
+            found = bh_order_lower(found - skip, key, start + bh_span(level));
+            here[level] = found;
         }
     }
 }
