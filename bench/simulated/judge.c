@@ -5,7 +5,7 @@
  * __sanitizer_cov_trace_pc() in every basic block, and a table made from the disassembled program has the price of the
  * block's instructions, so two runs agree to the digit. In measured mode the thread's CPU clock is read instead.
  * Either way the app's own CPU clock shows this work, and its wall clock the simulated time.
- * Polls in vain sleep here, as SimGrid's price of them grows with the failed polls of all ranks. */
+ * A failed poll sleeps here, because SimGrid's own sleep grows with the failed polls of all ranks. */
 #include <equipoise/balancer.h>
 #include <equipoise/more/comm.h>
 
@@ -35,7 +35,7 @@ enum { ALLOCATION = 40000, COPIED_BYTE = 50 };
 /* Less work than this waits for the next call. */
 enum { SMALL = 50000 };
 
-/* Seconds after a poll in vain: a share of the time waited so far, within these limits. */
+/* Seconds that a failed poll sleeps: a share of the time waited so far, within these limits. */
 #define NAP_SHARE 0.05
 #define NAP_LEAST 0.2e-6
 #define NAP_MOST 1e-6
@@ -240,7 +240,7 @@ long __wrap_syscall(long number, ...)
     return __real_syscall(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
 }
 
-/* What a rank has computed takes its time before it arrives. */
+/* A rank arrives after the time of its work so far. */
 int __wrap_eqp_node_meet(eqp_node *node, int code)
 {
     charge();

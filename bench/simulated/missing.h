@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI calls that SimGrid 3.32 lacks or has wrong: matched probes, nonblocking reductions, MPI_Test without a request,
- * and windows in the memory of a node. judge.c includes this file. */
+/* MPI calls missing or broken in SimGrid 3.32: matched probes, nonblocking reductions, MPI_Test of MPI_REQUEST_NULL, and
+ * windows in the memory of a node. judge.c includes this file. */
 
 /* ---- matched probes ---- */
 
@@ -268,7 +268,7 @@ static bool is_reduction(MPI_Request *request, int *done)
     return true;
 }
 
-/* SimGrid leaves the flag of no request as it is where no status is wanted. */
+/* SimGrid does not set the flag for MPI_REQUEST_NULL with MPI_STATUS_IGNORE. */
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     int code = MPI_SUCCESS;

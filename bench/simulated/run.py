@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""An app's steps on a simulated cluster: what no model of ours has a say in.
+"""Steps of an app on a simulated cluster, independent of this project's models.
 
 Builds barneshut and dislocation, unchanged, for SMPI of SimGrid 3.32 (Debian's libsimgrid-dev) below build-simulated/
 and runs them on N nodes with R ranks each. All ranks are real and compute in one process; the network, the collective
@@ -47,7 +47,7 @@ NEAR_LATENCY, NEAR_BANDWIDTH = 0.3e-6, 8e9
 SEND = 2e-7  # CPU seconds of a message at each end
 SETTINGS = {
     'smpi/privatization': 'dlopen', 'smpi/host-speed': '1Gf', 'smpi/simulate-computation': 'no',
-    # judge.c sleeps after polls in vain. By default each costs more the more have failed anywhere.
+    # judge.c sleeps after a failed poll. SimGrid's own sleep grows with the failed polls of all ranks.
     'smpi/test': '0', 'smpi/iprobe': '0', 'smpi/grow-injected-times': 'no',
     # Latency and bandwidth as given: the default corrects them for a cluster with Ethernet of 2010.
     'smpi/lat-factor': '0:1', 'smpi/bw-factor': '0:1', 'network/weight-S': '0', 'network/crosstraffic': '0',
