@@ -116,6 +116,11 @@ fi
 expect 3 "${network[@]}" --steps 1 --report together
 [ "$(steps together ghosts_total)" = '[0, 0]' ] || fail "ghosts in shared memory"
 
+# A network that doubles in its first step outgrows the memory of its segments.
+expect 1 "${network[@]}" --max-seg 260 --steps 2 --forces one.hdf5 --report one
+expect 3 "${network[@]}" --max-seg 260 --steps 2 --costs nominal --balance sfc --forces forces.hdf5 --report grown
+check grown 1e-8
+
 # Every method on four ranks.
 expect 1 --balance help
 cp out methods
