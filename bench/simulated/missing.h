@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI calls missing or broken in SimGrid 3.32: matched probes, nonblocking reductions, MPI_Test of MPI_REQUEST_NULL, and
- * windows in the memory of a node. judge.c includes this file. */
+/* MPI calls missing or broken in SimGrid 3.32: matched probes, nonblocking reductions, MPI_Test of MPI_REQUEST_NULL,
+ * and windows in the memory of a node. judge.c includes this file. */
 
 /* ---- matched probes ---- */
 
