@@ -331,10 +331,22 @@ int bh_domain_plan_homes(const bh_domain *domain, const eqp_placement *placement
     return bh_homes_snap(homes, domain->comm, EQP_OK, domain->particles.n, domain->particles.key, limit_of(domain));
 }
 
-int bh_branches_compare(const void *a, const void *b)
+static int compare_branches(const void *a, const void *b)
 {
     const bh_cell *first = a, *second = b;
     return (first->key > second->key) - (first->key < second->key);
+}
+
+void bh_branches_sort(int64_t n, bh_cell *branch)
+{
+    bool sorted = true;
+
+    for (int64_t b = 1; b < n && sorted; b++) {
+        sorted = branch[b - 1].key < branch[b].key;
+    }
+    if (!sorted) {
+        qsort(branch, (size_t)n, sizeof *branch, compare_branches);
+    }
 }
 
 static int drift_branches(bh_domain *domain)
@@ -442,7 +454,7 @@ static int join_tops(bh_domain *domain, int code)
     domain->top = count_top(domain, n);
     EQP_TRY(eqp_array_create(&branch, n, sizeof *branch));
     EQP_TRY(bh_branches_unpack(tree, n, all, branch));
-    qsort(branch, (size_t)n, sizeof *branch, bh_branches_compare);
+    bh_branches_sort(n, branch);
     EQP_TRY(bh_tree_top(tree, n, branch, domain->rank));
 done:
     free(mine);

@@ -101,8 +101,8 @@ typedef int bh_build_fn(bh_domain *domain);
 /* 1 if some group of this rank is computed elsewhere, else 0. */
 int64_t bh_domain_has_away(const bh_domain *domain);
 
-/* Orders branches (bh_cell) by key, for qsort(). */
-int bh_branches_compare(const void *a, const void *b);
+/* By key. Where homes are intervals in rank order they are so already: O(n) then. */
+void bh_branches_sort(int64_t n, bh_cell *branch);
 
 /* Builds the parts and the top of a node, once no rank of it walks the last tree any more. *done: false if a slot
  * was too small, on all ranks: then the last tree is lost, and the domain has larger slots or, where there is no

@@ -227,7 +227,7 @@ static int gather_far(bh_domain *domain, int code, int64_t *count, bh_cell **bra
     const int64_t near = *count;
     unsigned char *mine = NULL, *all = NULL;
     bh_cell *far = NULL;
-    int64_t nall = 0, kept;
+    int64_t nall = 0, mine_at = 0;
 
     code = code == EQP_OK ? eqp_array_create(&mine, near, (size_t)bh_branch_bytes(tree)) : code;
     if (code == EQP_OK) {
@@ -237,13 +237,12 @@ static int gather_far(bh_domain *domain, int code, int64_t *count, bh_cell **bra
     domain->top = count_top(domain, nall, near);
     EQP_TRY(eqp_array_create(&far, nall, sizeof *far));
     EQP_TRY(bh_branches_unpack(tree, nall, all, far));
-    kept = 0;
-    for (int64_t b = 0; b < nall; b++) { /* those of this node are here, with what is below them */
-        if (shape->of[far[b].home] != shape->node) {
-            far[kept++] = far[b];
-        }
+    while (mine_at < nall && shape->of[far[mine_at].home] != shape->node) {
+        mine_at++;
     }
-    memcpy(far + kept, *branch, (size_t)near * sizeof *far);
+    if (near > 0) { /* what is below them is here */
+        memcpy(far + mine_at, *branch, (size_t)near * sizeof *far);
+    }
     *count = nall;
     free(*branch);
     *branch = far;
@@ -279,7 +278,7 @@ static int find_branches(bh_domain *domain, int code, int64_t *count, bh_cell **
         code = gather_far(domain, code, count, branch, &away);
     }
     if (code == EQP_OK) {
-        qsort(*branch, (size_t)*count, sizeof **branch, bh_branches_compare);
+        bh_branches_sort(*count, *branch);
         domain->away = away > 0;
     }
     return code;
