@@ -103,10 +103,10 @@ static void begin_cell(bh_cell *cell, uint64_t key, uint64_t place, int level, i
     cell->count = count;
 }
 
-static int append_cell(bh_tree *tree, uint64_t key, int level, int home, int64_t first, int64_t count)
+static int append_cell(bh_tree *tree, uint64_t key, uint64_t place, int level, int home, int64_t first, int64_t count)
 {
     EQP_CHECK(bh__cells_reserve(tree, tree->ncells + 1));
-    begin_cell(&tree->cell[tree->ncells++], key, bh__place(key, level), level, home, first, count);
+    begin_cell(&tree->cell[tree->ncells++], key, place, level, home, first, count);
     return EQP_OK;
 }
 
@@ -129,7 +129,8 @@ static int append_branches(bh_tree *tree, int64_t n, const uint64_t *key, bh_int
         const int level = coarsest_level(at, interval.end);
         const uint64_t next = at + bh_span(level);
         const int64_t last = first + bh_order_lower(n - first, key + first, next);
-        EQP_CHECK(last > first ? append_cell(tree, at, level, rank, begin + first, last - first) : EQP_OK);
+        EQP_CHECK(last > first ? append_cell(tree, at, bh__place(at, level), level, rank, begin + first, last - first)
+                               : EQP_OK);
         first = last;
         at = next;
     }
@@ -307,13 +308,12 @@ static int check_branches(const bh_tree *tree, int64_t nbranches, const bh_cell 
     return own == tree->nbranches ? EQP_OK : EQP_ERR_ARGUMENT;
 }
 
-/* This rank's branch that begins at `key`, which check_branches() has found. */
-static int64_t own_branch(const bh_tree *tree, uint64_t key)
+/* The first of the branches [first, end), which ascend, that does not begin below `key`; end: none. */
+static int64_t branch_from(const bh_cell *branch, int64_t first, int64_t end, uint64_t key)
 {
-    int64_t first = tree->shared.begin.cells, end = first + tree->nbranches - 1;
     while (first < end) {
         const int64_t middle = first + (end - first) / 2;
-        if (tree->cell[middle].key < key) {
+        if (branch[middle].key < key) {
             first = middle + 1;
         } else {
             end = middle;
@@ -327,13 +327,13 @@ static int64_t own_branch(const bh_tree *tree, uint64_t key)
 static bh_cell branch_copy(const bh_tree *tree, const bh_cell *branch, int rank)
 {
     if (branch->home == rank) {
-        return tree->cell[own_branch(tree, branch->key)];
+        const int64_t first = tree->shared.begin.cells;
+        return tree->cell[branch_from(tree->cell, first, first + tree->nbranches, branch->key)];
     }
     bh_cell copy = *branch;
     if (tree->shared.common != NULL) {
         return copy;
     }
-    copy.place = bh__place(branch->key, branch->level);
     copy.family = -1;
     copy.child = BH_ABSENT;
     copy.first = BH_ABSENT;
@@ -346,13 +346,13 @@ static int divide_top(bh_tree *tree, int64_t parent, const bh_cell *branch, int 
     const bh_cell cell = tree->cell[parent];
     const int level = cell.level + 1;
     const int64_t child = tree->ncells, end = cell.first + cell.count;
+    unsigned char octant[8];
+    eqp_hilbert_children(cell.key, cell.level, octant);
     for (int64_t b = cell.first; b < end;) {
         const uint64_t key = bh_key_at_level(branch[b].key, level);
-        int64_t last = b + 1;
-        while (last < end && branch[last].key - key < bh_span(level)) {
-            last++;
-        }
-        EQP_CHECK(append_cell(tree, key, level, -1, b, last - b));
+        const uint64_t place = bh__place_of_child(cell.place, level, octant[(key - cell.key) / bh_span(level)]);
+        const int64_t last = branch_from(branch, b + 1, end, key + bh_span(level));
+        EQP_CHECK(append_cell(tree, key, place, level, -1, b, last - b));
         if (branch[b].level == level) {
             tree->cell[tree->ncells - 1] = branch_copy(tree, &branch[b], rank);
         }
@@ -366,7 +366,7 @@ static int divide_top(bh_tree *tree, int64_t parent, const bh_cell *branch, int 
 
 static int grow_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int rank)
 {
-    int code = append_cell(tree, 0, 0, -1, 0, nbranches);
+    int code = append_cell(tree, 0, 0, 0, -1, 0, nbranches);
     int64_t stack[BH_STACK];
     int depth = 0;
     stack[depth++] = tree->ncells - 1;
