@@ -252,7 +252,8 @@ class Writer:
             if number or base in ('void', 'char'):
                 self.arrays = True
                 s = self.slot('MAY_BE_NULL' if allowed else 'POINTER', path)
-                if not thing.const and member is None and number:
+                late = re.search(rf'\] {thing.name}\b[^\\]*set on errors, too', self.function.comment)
+                if not thing.const and member is None and number and not late:
                     self.before.append(f'output({s});')
                 return f'null({s}) ? NULL : ({const}{base} *)buffer({s})'
             if base == 'MPI_Comm':

@@ -215,8 +215,8 @@ int eqp_send_records(MPI_Comm comm, size_t element_size, int64_t n, const int *d
 /** eqp_send_records() for the middle of a step, with a single nonblocking allreduce, which carries the ranks' codes.
  * Collective.
  * \param[in]     code  this rank's code so far; if any rank passes a failure, no data are sent and all ranks return it
- * \param[in,out] most  a number of this rank above INT64_MIN; then the largest of all ranks, even if this rank alone
- *                      fails; INT64_MIN if all ranks fail. NULL: this rank has none and counts as 0
+ * \param[in,out] most  a number of this rank above INT64_MIN; then the largest of all ranks. It is set on errors, too:
+ *                      INT64_MIN if all ranks fail. NULL: this rank has none and counts as 0
  * \return as eqp_send_records() on all ranks, except that EQP_ERR_MEMORY or EQP_ERR_OVERFLOW may be returned on this rank
  *         alone if it cannot hold what came: pass it to the next collective call */
 int eqp_send_sparse(MPI_Comm comm, int code, size_t element_size, int64_t n, const int *dest, const void *send,
