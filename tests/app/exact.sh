@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The counts of --compare are exact: units, ghosts, messages and bytes are the same on 1, 2 and 7 ranks for every
-# method. A run with one rank per part and the plan named by the comparison has the same counts with its first map.
+# method. A run with one rank per part, which share no memory, and the plan named by the comparison has the same counts
+# with its first map.
 # usage: exact.sh INPUT [OPTION...]; INPUT of --generate. Each method runs on 3 and on 16 ranks.
 source "$(dirname "$0")/../helpers/lib.sh"
-common=(--generate "$@" --costs nominal --quiet)
+common=(--generate "$@" --costs nominal --quiet --node none)
 words=all,sfc:split,rcb:split,sfc:even=step,tiles:even=step,interaction:pins=2,interaction:start=tiles
 words=$words,interaction:strategy=random,diffusion:start=count
 
