@@ -36,6 +36,13 @@ static int without_hdf5(int code)
     return code == EQP_ERR_IO ? EQP_ERR_MEMORY : code;
 }
 
+static int windows_left = -1; /* windows of shared memory before one fails; -1: all are given */
+
+int MPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *window)
+{
+    return windows_left-- == 0 ? MPI_ERR_NO_MEM : PMPI_Win_allocate_shared(size, unit, info, comm, base, window);
+}
+
 static int create(MPI_Comm comm, void *user)
 {
     eqp_message message = {""};
@@ -125,9 +132,10 @@ static const struct {
     {"--generate disks:n=100 --balance none --rebalance 1", create},
     {"--generate plummer:n=90 --balance sfc --rebalance 1", create},
     {"--generate plummer:n=90 --balance interaction --rebalance 1", create},
-    {"--generate clusters:n=90 --balance interaction --rebalance 1 --opening relative", step},
+    {"--generate clusters:n=90 --balance interaction --rebalance 1 --opening relative --node none", step},
     {RUNGS, create},
     {RUNGS, step},
+    {RUNGS " --node none", step},
     {HANDED, create},
     {HANDED, step},
     {"--generate plummer:n=90 --balance sfc --report report", write_files},
@@ -141,6 +149,27 @@ MPI_TEST(runs_go_on_on_all_ranks_or_on_none)
         parse(&settings, sweeps[i].options);
         CHECK(failing_ranks_check(comm, sweeps[i].action, &settings) > mpi_test_size(comm));
     }
+}
+
+MPI_TEST(without_a_window_trees_are_sent)
+{
+    int failures = 0;
+
+    for (bool failed = true; failed;) {
+        eqp_message message = {""};
+        bh_settings settings;
+        bh_simulation sim;
+        parse(&settings, "--generate plummer:n=200 --balance sfc --rebalance 1 --leaf-size 4 --group-size 8");
+        windows_left = failures;
+        CHECK_EQUAL(bh_simulation_create(comm, &settings, &sim, &message), EQP_OK);
+        CHECK_EQUAL(bh_simulation_step(&sim, &message), EQP_OK);
+        failed = windows_left < 0;
+        windows_left = -1;
+        CHECK(sim.domain.neighbours.lost == failed && (sim.domain.neighbours.node == NULL) == failed);
+        failures += failed;
+        bh_simulation_free(&sim);
+    }
+    CHECK(failures >= 4); /* meetings, notices, slots, the top */
 }
 
 int main(int argc, char **argv)
@@ -161,7 +190,9 @@ int main(int argc, char **argv)
     CHECK(rank != 0 || mkdtemp(folder));
     MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
     CHECK_EQUAL(chdir(folder), 0);
-    mpi_test_run(&mpi_tests[0], MPI_COMM_WORLD);
+    for (size_t i = 0; i < mpi_test_count; i++) {
+        mpi_test_run(&mpi_tests[i], MPI_COMM_WORLD);
+    }
     for (size_t i = 0; i < sizeof left / sizeof left[0] && rank == 0; i++) {
         CHECK_EQUAL(remove(left[i]), 0);
     }

@@ -49,12 +49,14 @@ static int64_t head_bytes(const bh_neighbours *n)
     return (shape->nranks + 1) * (int64_t)sizeof *n->notice + (asked + 63) / 64 * 64;
 }
 
-/* Another memory; what was in the last one is lost. Collective; the same code on all ranks of the node. */
+/* Another memory; what was in the last one is lost, on errors too. Collective; the same code on all ranks of the node.
+ */
 static int share(bh_neighbours *n, char **arrays)
 {
     const eqp_node_shape *shape = bh_neighbours_shape(n);
     char *memory = NULL;
 
+    n->notice = NULL;
     EQP_CHECK(eqp_node_share(n->node, head_bytes(n) + bh_shared_bytes(&n->slot, &n->behind, shape->nranks), &memory));
     n->notice = (bh_notice *)memory;
     n->asked = (unsigned char *)(n->notice + shape->nranks + 1);
@@ -270,7 +272,7 @@ static int find_branches(bh_domain *domain, int code, int64_t *count, bh_cell **
     const int nranks = bh_neighbours_shape(n)->nranks;
     int64_t away = 0;
 
-    for (int r = 0; r < nranks; r++) {
+    for (int r = 0; r < nranks && code == EQP_OK; r++) {
         away = larger(away, n->notice[r].away);
     }
     code = code == EQP_OK ? near_branches(domain, count, branch) : code;
@@ -289,7 +291,7 @@ static int join(bh_domain *domain, int code)
 {
     bh_neighbours *n = &domain->neighbours;
     const eqp_node_shape *shape = bh_neighbours_shape(n);
-    bh_notice *whole = n->notice + shape->nranks;
+    bh_notice *whole;
     bh_cell *branch = NULL;
     bh_room need;
     int64_t count = 0;
@@ -297,13 +299,11 @@ static int join(bh_domain *domain, int code)
     domain->top = (eqp_route_counts){0};
     code = shape->rank == 0 ? find_branches(domain, code, &count, &branch) : code;
     do {
+        const int given = code;
         whole = n->notice + shape->nranks;
-        if (shape->rank == 0) {
-            code = put_top(domain, code, count, branch);
-            code = announce(domain, whole, domain->away, code);
-        } else {
-            code = eqp_node_meet(n->node, code);
-        }
+        code = shape->rank == 0 ? put_top(domain, code, count, branch) : code;
+        code = shape->rank == 0 && given == EQP_OK ? announce(domain, whole, domain->away, code)
+                                                   : eqp_node_meet(n->node, code);
         EQP_TRY(code);
         if (!find_lacks(1, whole, &need)) {
             bh_tree_follow(&domain->tree, whole->root, whole->ntop_families);
@@ -330,18 +330,18 @@ int bh_neighbours_build(bh_domain *domain, bh_build_fn *build, int code, bool *d
         code = announce(domain, n->notice + shape->rank, bh_domain_has_away(domain), code);
     }
     if (code == EQP_OK && find_lacks(shape->nranks, n->notice, &need)) {
-        const bool alone = shape->nnodes == 1;
         code = enlarge_slots(domain, &need);
         if (code == EQP_OK) {
             return EQP_OK;
         }
-        if (code == EQP_ERR_MEMORY && alone) {
-            leave(domain);
-            return EQP_OK;
-        }
+    }
+    code = join(domain, code);
+    if (code == EQP_ERR_MEMORY && n->notice == NULL && shape->nnodes == 1) { /* the memory is lost, on all ranks */
+        leave(domain);
+        return EQP_OK;
     }
     *done = true;
-    return join(domain, code);
+    return code;
 }
 
 void bh_neighbours_ask(bh_neighbours *n, int nasked, const int *asked)
@@ -371,12 +371,15 @@ bool bh_neighbours_asked(const bh_neighbours *n, int home)
 int bh_neighbours_arrive(bh_neighbours *n, bh_tree *tree, int code, bool *again)
 {
     const eqp_node_shape *shape = bh_neighbours_shape(n);
-    bh_notice *mine = n->notice + shape->rank;
+    const bh_room lacks = tree->shared.lacks;
     bh_room need;
 
     *again = false;
-    mine->lacks = tree->shared.lacks;
-    EQP_CHECK(eqp_node_meet(n->node, is_any(&mine->lacks) ? EQP_OK : code));
+    if (n->notice == NULL) { /* lost when the tree was built, so that the code is a failure */
+        return eqp_node_meet(n->node, code);
+    }
+    n->notice[shape->rank].lacks = lacks;
+    EQP_CHECK(eqp_node_meet(n->node, is_any(&lacks) ? EQP_OK : code));
     *again = find_lacks(shape->nranks, n->notice, &need);
     return *again ? enlarge_behind(n, tree, &need) : EQP_OK;
 }
