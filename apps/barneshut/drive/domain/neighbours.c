@@ -148,11 +148,14 @@ static int open_leaders(bh_domain *domain)
 int bh_neighbours_join(bh_domain *domain, eqp_node *node)
 {
     const bh_room none = {0};
-    int code;
+    int code = EQP_OK;
 
     domain->neighbours = (bh_neighbours){.node = node, .leaders = MPI_COMM_NULL};
-    code = bh_neighbours_shape(&domain->neighbours)->nnodes > 1 ? open_leaders(domain) : EQP_OK;
-    code = eqp_agree(domain->comm, code == EQP_OK ? enlarge_slots(domain, &none) : code, NULL);
+    if (bh_neighbours_shape(&domain->neighbours)->nnodes > 1) {
+        EQP_TRY(eqp_agree(domain->comm, open_leaders(domain), NULL));
+    }
+    EQP_TRY(eqp_agree(domain->comm, enlarge_slots(domain, &none), NULL));
+done:
     if (code != EQP_OK) {
         leave(domain);
     }
@@ -287,11 +290,11 @@ static int find_branches(bh_domain *domain, int code, int64_t *count, bh_cell **
 }
 
 /* The top by the first rank, and its root for all. code: of the node so far; returns that of all its ranks. */
-static int join(bh_domain *domain, int code)
+static int build_top(bh_domain *domain, int code)
 {
     bh_neighbours *n = &domain->neighbours;
     const eqp_node_shape *shape = bh_neighbours_shape(n);
-    bh_notice *whole;
+    bh_notice *whole = NULL;
     bh_cell *branch = NULL;
     bh_room need;
     int64_t count = 0;
@@ -299,12 +302,10 @@ static int join(bh_domain *domain, int code)
     domain->top = (eqp_route_counts){0};
     code = shape->rank == 0 ? find_branches(domain, code, &count, &branch) : code;
     do {
-        const int given = code;
-        whole = n->notice + shape->nranks;
+        whole = n->notice != NULL ? n->notice + shape->nranks : NULL;
         code = shape->rank == 0 ? put_top(domain, code, count, branch) : code;
-        code = shape->rank == 0 && given == EQP_OK ? announce(domain, whole, domain->away, code)
-                                                   : eqp_node_meet(n->node, code);
-        EQP_TRY(code);
+        EQP_TRY(shape->rank == 0 && whole != NULL ? announce(domain, whole, domain->away, code)
+                                                  : eqp_node_meet(n->node, code));
         if (!find_lacks(1, whole, &need)) {
             bh_tree_follow(&domain->tree, whole->root, whole->ntop_families);
             domain->away = whole->away > 0;
@@ -335,7 +336,7 @@ int bh_neighbours_build(bh_domain *domain, bh_build_fn *build, int code, bool *d
             return EQP_OK;
         }
     }
-    code = join(domain, code);
+    code = build_top(domain, code);
     if (code == EQP_ERR_MEMORY && n->notice == NULL && shape->nnodes == 1) { /* the memory is lost, on all ranks */
         leave(domain);
         return EQP_OK;
