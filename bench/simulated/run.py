@@ -133,14 +133,14 @@ def write_prices(program, path):
 
 
 def configure(build, mode):
-    stub = os.path.join(build, 'uncounted')
-    with open(stub + '.c', 'w', encoding='utf-8') as file:
+    uncounted = os.path.join(build, 'uncounted')  # for the programs that meson links itself; link() puts judge.c there
+    with open(uncounted + '.c', 'w', encoding='utf-8') as file:
         file.write('void __sanitizer_cov_trace_pc(void) {}\n')
-    call('gcc', '-fPIC', '-c', stub + '.c', '-o', stub + '.o')
+    call('gcc', '-fPIC', '-c', uncounted + '.c', '-o', uncounted + '.o')
     off = [f'-D{name}=disabled' for name in ('zoltan', 'metis', 'hdf5', 'tests', 'fortran', 'python')]
     flags = '-fPIC -w -U_FORTIFY_SOURCE' + (' -fsanitize-coverage=trace-pc' if mode == 'counted' else '')
     call('meson', 'setup', os.path.join(build, mode), ROOT, '-Db_pie=false', '-Dbench=false', '-Ddefault_library=static',
-         f'-Dc_args={flags}', f'-Dc_link_args={stub}.o', *off, env={**os.environ, 'SMPI_PRETEND_CC': '1', 'MPICC': 'smpicc'})
+         f'-Dc_args={flags}', f'-Dc_link_args={uncounted}.o', *off, env={**os.environ, 'SMPI_PRETEND_CC': '1', 'MPICC': 'smpicc'})
 
 
 def link(build, mode, app):

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#if defined(__linux__) && !defined(EQP_NO_FUTEX)
+#ifdef __linux__
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,12 +23,12 @@
 typedef struct eqp__meeting {
     _Alignas(64) _Atomic uint32_t number; /* of meetings that have ended */
     _Atomic uint32_t arrived;
-    _Atomic uint64_t failed;     /* of the failures of the present meeting the one with the least eqp__failure_of() */
+    _Atomic uint64_t failed;     /* the largest eqp__failure_of() of the present meeting */
     _Atomic uint64_t outcome[2]; /* `failed` of an even and an odd meeting; read before the next but one can end */
 } eqp__meeting;
 
-/* A failure as one word, 0 for none: ranks that failed by themselves come first, then the lower rank. Words are stored
- * as their complements, so that zero is the largest. */
+/* A failure as one word, 0 for none; of several the largest counts. As the word is a complement, that is the failure of
+ * the lowest rank that failed by itself. */
 static inline uint64_t eqp__failure_of(int rank, int code)
 {
     const uint64_t remote = code == EQP_ERR_REMOTE;

@@ -63,7 +63,7 @@ static int compare_ranks(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* Ranks of a node need each other's cells not: a node is a place of its own. shape: NULL: so is every rank. */
+/* Ranks of a node need no cells from each other. shape: NULL: every rank is a node of its own. */
 static int node_of(const eqp_node_shape *shape, int rank)
 {
     return shape != NULL ? shape->of[rank] : rank;
@@ -274,29 +274,28 @@ static const eqp_node_shape *shape_of(const bh_messengers *m)
 }
 
 /* A home answers the receivers of the nodes that have asked it, and receives what the ranks of this node have asked
- * for. ranks: the lists, owned by the caller. Returns the code of the node. */
+ * for, also after a failure. Returns the code of the node. */
 static int find_partners(const bh_messengers *m, const eqp_node_shape *shape, const eqp_messages_view *came, int code,
-                         int **ranks, bh_partners *partners)
+                         bh_partners *partners)
 {
     int me, nranks, *to, *from;
 
     MPI_Comm_rank(m->comm, &me);
     MPI_Comm_size(m->comm, &nranks);
     bh_neighbours_ask(m->neighbours, m->nasked, m->asked);
-    const int created = eqp_array_create(ranks, 3 * (int64_t)nranks, sizeof **ranks);
-    EQP_CHECK(eqp_node_meet(m->neighbours->node, code == EQP_OK ? created : code));
-    to = *ranks + nranks;
+    code = eqp_node_meet(m->neighbours->node, code);
+    to = m->partner + nranks;
     from = to + nranks;
     for (int i = 0; i < came->n; i++) {
-        (*ranks)[i] = receiver_of(shape, me, came->rank[i]);
+        m->partner[i] = receiver_of(shape, me, came->rank[i]);
     }
-    *partners = (bh_partners){.nto = bh_list_ranks(came->n, *ranks, nranks, to), .to = to, .from = from};
+    *partners = (bh_partners){.nto = bh_list_ranks(came->n, m->partner, nranks, to), .to = to, .from = from};
     for (int home = 0; home < nranks; home++) {
         if (receiver_of(shape, home, me) == me && bh_neighbours_asked(m->neighbours, home)) {
             from[partners->nfrom++] = home;
         }
     }
-    return EQP_OK;
+    return code;
 }
 
 /* Starts to answer the requests with blocks. With messages every rank that has sent a request gets an answer and
@@ -307,12 +306,11 @@ static int send_ghosts(bh_fetch *fetch, bh_messengers *m, const eqp_exchange_pla
     const eqp_messages_view came = eqp_messenger_came(requests->messages);
     const eqp_node_shape *shape = shape_of(m);
     bh_partners partners = {came.n, m->nasked, came.rank, m->asked};
-    int *ranks = NULL;
     bh_let_blocks marked = {0};
     bh_let *let = NULL;
 
     if (shape != NULL && requests->messages != NULL && !tasks->returns) {
-        code = find_partners(m, shape, &came, code, &ranks, &partners);
+        code = find_partners(m, shape, &came, code, &partners);
     }
     code = code == EQP_OK ? answer(fetch->tree, m->comm, shape, requests, tasks, mac, map, &let, &marked) : code;
     const eqp_route_blocks blocks = {.n = marked.n,
@@ -324,7 +322,6 @@ static int send_ghosts(bh_fetch *fetch, bh_messengers *m, const eqp_exchange_pla
     code = bh_parcels_start(&fetch->ghosts, m->comm, plan, requests->messages != NULL ? m->ghosts : NULL, &blocks,
                             pack_ghosts, let, tasks->returns ? NULL : &partners);
     bh_let_free(let);
-    free(ranks);
     return code;
 }
 

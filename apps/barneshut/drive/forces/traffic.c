@@ -30,6 +30,7 @@ void bh_messengers_free(bh_messengers *messengers)
     eqp_messenger_free(messengers->ghosts);
     free(messengers->helper);
     free(messengers->asked);
+    free(messengers->partner);
     bh_messengers_init(messengers, messengers->comm);
 }
 
@@ -39,7 +40,8 @@ static int make_lists(bh_messengers *messengers)
 
     MPI_Comm_size(messengers->comm, &nranks);
     EQP_CHECK(eqp_array_create(&messengers->helper, nranks, sizeof *messengers->helper));
-    return eqp_array_create(&messengers->asked, nranks, sizeof *messengers->asked);
+    EQP_CHECK(eqp_array_create(&messengers->asked, nranks, sizeof *messengers->asked));
+    return eqp_array_create(&messengers->partner, 3 * (int64_t)nranks, sizeof *messengers->partner);
 }
 
 int bh_messengers_open(bh_messengers *messengers, const eqp_exchange_plan *plan, bool *open)

@@ -32,6 +32,7 @@ typedef struct bh_messengers {
     eqp_messenger *tasks, *forces, *requests, *ghosts; /* NULL before their first use */
     int nhelpers, *helper;                             /* [ranks] ranks that compute groups of this one */
     int nasked, *asked;                                /* [ranks] receivers of the last requests */
+    int *partner;                                      /* [3 ranks] lists of an exchange between nodes */
     struct bh_neighbours *neighbours;                  /* borrowed; NULL: none */
 } bh_messengers;
 
